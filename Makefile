@@ -1,0 +1,53 @@
+# Two commands matter: `make demo` and `make test`. Both start on a bare machine and install what they need.
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+RUST := $(shell find instruments -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+.PHONY: setup demo test lint test-python test-rust test-systems browser clean
+.DEFAULT_GOAL := setup
+
+setup: $(STAMP)
+
+# The virtual environment with pinned packages, each checked by its hash.
+$(BIN)/python: requirements.lock
+	test -x $@ || python3 -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	touch $@
+
+# The lab (editable) and the instruments (compiled), as one wheel.
+$(STAMP): $(BIN)/python pyproject.toml packaging.data/scripts/bakeoff $(RUST)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	touch $@
+
+# From nothing to a report: threads against two kinds of services.
+demo: setup
+	$(BIN)/bakeoff doctor
+	$(BIN)/bakeoff run message-passing --profile quick
+
+test: setup lint test-rust test-systems test-python
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- --deny warnings
+
+test-rust:
+	cargo test --workspace --locked --quiet
+
+# The systems' own tests, in the languages they are written in.
+test-systems: setup
+	./tests/systems.sh
+
+browser:
+	command -v chromium >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium)
+
+test-python: setup browser
+	$(BIN)/python -m pytest
+
+clean:
+	rm -rf $(VENV) target .bakeoff

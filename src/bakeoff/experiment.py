@@ -1,0 +1,318 @@
+"""The format of `experiment.yaml`: one question, and how it is to be answered."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+
+from bakeoff import formula
+from bakeoff.quantities import CpuList, Seconds, SizeBytes, problem
+from bakeoff.yamlfile import Strict
+
+Scalar = bool | int | float | str
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
+Name = Annotated[str, StringConstraints(pattern=NAME)]
+Parameter = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+SystemName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*(:[A-Za-z0-9][A-Za-z0-9._+-]*)?$")]
+
+
+def _formula(text: str) -> str:
+    formula.names(text)
+    return text
+
+
+Formula = Annotated[str, BeforeValidator(str), AfterValidator(_formula)]
+
+
+def _levels(levels: Any) -> Any:
+    """A list of plain levels is a mapping from their texts to themselves."""
+    if not isinstance(levels, list):
+        return levels
+    if any(isinstance(level, dict | list) for level in levels):
+        raise problem("a list of levels holds plain values only", "write levels with values as `name: {key: value}`")
+    named = {level_name(level): level for level in levels}
+    if len(named) < len(levels):
+        raise problem("a level stands here twice", "remove one of the two")
+    return named
+
+
+def level_name(level: Scalar) -> str:
+    """The name of a plain level: its text as YAML writes it."""
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+LevelName = Annotated[str, StringConstraints(pattern=r"^[^\s=]+$")]
+Levels = Annotated[
+    dict[LevelName, Scalar | dict[Parameter, Scalar]],
+    Field(min_length=1, description="A list of plain values, or names with the parameters that each sets"),
+    BeforeValidator(_levels, json_schema_input_type=list[Scalar] | dict[str, Scalar | dict[str, Scalar]]),
+]
+
+
+class Factor(Strict):
+    """A thing varied. Its levels are a list of plain values, or names with the parameters that each sets."""
+
+    title: str | None = None
+    unit: str | None = None
+    within: bool = Field(False, description="The levels are steps of one trial, not cells of their own")
+    levels: Levels
+
+
+Match = Annotated[
+    dict[str, list[str]],
+    BeforeValidator(
+        lambda match: (
+            {
+                key: [level_name(v) for v in (value if isinstance(value, list) else [value])]
+                for key, value in match.items()
+            }
+            if isinstance(match, dict)
+            else match
+        ),
+        json_schema_input_type=dict[str, Scalar | list[Scalar]],
+    ),
+]
+
+
+class Constraint(Strict):
+    """Which combinations of levels are left out: `exclude` those that match, or keep `only` these `when` those."""
+
+    exclude: Match | None = None
+    when: Match | None = None
+    only: Match | None = None
+    why: str | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Constraint:
+        if (self.exclude is None) == (self.only is None) or (self.when is not None and self.only is None):
+            raise problem(
+                "a constraint is either `exclude`, or `only` with an optional `when`", "keep one of the forms"
+            )
+        return self
+
+
+class Limits(Strict):
+    """What the instrument holds the system to."""
+
+    cpus: CpuList | None = Field(None, description="CPU set, such as 0 or 0-1")
+    cpu: float | None = Field(None, gt=0, description="CPU time a second, in cores")
+    memory: SizeBytes | None = Field(None, description="memory of all processes together")
+
+
+class Expect(Strict):
+    """What a right answer looks like. A trial that differs is `wrong`, whatever its speed."""
+
+    exit: int | None = Field(0, description="exit code of the main part; null for any")
+    result: dict[str, Formula] = Field({}, description="keys of the result marker and the formulas of their values")
+
+
+class ExecProcedure(Strict):
+    """The system's main part runs to its end."""
+
+    kind: Literal["exec"]
+    timeout: Seconds = 600.0
+    sample: Seconds = Field(0.1, description="interval of the CPU and memory series; 0 for none")
+    counters: bool = Field(False, description="read the hardware counters where the machine has them")
+    limits: Limits = Limits()
+
+
+class BuildProcedure(Strict):
+    """A clean build in an empty folder, with compiler caches off."""
+
+    kind: Literal["build"]
+    timeout: Seconds = 1800.0
+    limits: Limits = Limits()
+
+
+Procedure = Annotated[ExecProcedure | BuildProcedure, Field(discriminator="kind")]
+
+
+class Between(Strict):
+    """Two markers; `exec` is the start of the process and `exit` its end."""
+
+    start: str = Field("exec", alias="from")
+    end: str = Field("exit", alias="to")
+
+
+class Metric(Strict):
+    """One measured or derived number. Without a source it is one of the standard metrics of docs/metrics.md."""
+
+    title: str | None = None
+    unit: str | None = None
+    better: Literal["lower", "higher", "neither"] | None = None
+    marker: Between | None = Field(None, description="seconds between two markers")
+    result: str | None = Field(None, description="a key of the result marker")
+    formula: Formula | None = Field(None, description="arithmetic over parameters and other metrics")
+    scale: Literal["linear", "log"] | None = Field(None, description="scale of the axis in charts")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Metric:
+        sources = [name for name in ("marker", "result", "formula") if getattr(self, name) is not None]
+        if len(sources) > 1:
+            raise problem(f"a metric has one source, this has {' and '.join(sources)}", "keep one of them")
+        if sources and self.unit is None:
+            raise problem("a metric with a source of its own needs a unit", "add `unit:`, such as s, B or 1/s")
+        return self
+
+
+class Requirement(Strict):
+    """A bound that a system must hold to be eligible."""
+
+    metric: str
+    at_most: float | None = None
+    at_least: float | None = None
+    systems: list[SystemName] | None = None
+    cells: Match | None = None
+
+    @model_validator(mode="after")
+    def _one_bound(self) -> Requirement:
+        if (self.at_most is None) == (self.at_least is None):
+            raise problem("a requirement has one bound", "write either `at_most:` or `at_least:`")
+        return self
+
+
+class Validity(Strict):
+    """From where on a trial's numbers are not trusted."""
+
+    stolen_cpu: float = Field(
+        0.1, gt=0, le=1, description="share of the CPU time that went to other guests of the machine"
+    )
+
+
+class BuildPlan(Strict):
+    """Clean builds as trials of their own, beside the procedure."""
+
+    replications: int = Field(ge=1, le=1000)
+    timeout: Seconds = 1800.0
+
+
+class ProfileFactor(Strict):
+    """The levels that a profile keeps, with the values that it changes."""
+
+    levels: Levels
+
+
+class Profile(Strict):
+    """A size of the experiment: what it changes in the experiment as written."""
+
+    title: str | None = None
+    systems: list[SystemName] | None = None
+    factors: dict[Name, ProfileFactor] = {}
+    replications: int | None = Field(None, ge=1, le=10_000)
+    warm_up: int | None = Field(None, ge=0, le=1000)
+    procedure: dict[str, Any] = {}
+    builds: BuildPlan | None = None
+    scaled: str | None = Field(
+        None, description="one sentence: what is smaller here than published, and why it still tells"
+    )
+
+
+class Experiment(Strict):
+    """One question, with the systems, factors, procedure and metrics that answer it."""
+
+    title: str
+    question: str
+    about: str | None = None
+    systems: list[SystemName] = Field(min_length=1)
+    baseline: SystemName | None = None
+    factors: dict[Name, Factor] = {}
+    constraints: list[Constraint] = []
+    procedure: Procedure
+    expect: Expect = Expect()
+    metrics: dict[Parameter, Metric] = Field(min_length=1)
+    primary: str | None = Field(None, description="the metric that answers the question; the first one if not set")
+    replications: int = Field(5, ge=1, le=10_000)
+    warm_up: int = Field(0, ge=0, le=1000, description="trials of each cell that are run first and left out")
+    order: Literal["blocks", "random", "fixed"] = "blocks"
+    seed: int = Field(1, ge=0)
+    equivalence: float = Field(0.05, gt=0, lt=1, description="a ratio within this margin of 1 counts as the same")
+    builds: BuildPlan | None = None
+    requirements: list[Requirement] = []
+    validity: Validity = Validity()
+    place: Literal["here", "namespace"] = Field(
+        "here",
+        description="where the system runs: this machine as it is, or a fresh network namespace a trial",
+    )
+    references: str | None = Field(None, description="a CSV file beside this one")
+    profiles: dict[Name, Profile] = {}
+
+    @property
+    def main_metric(self) -> str:
+        """The metric that answers the question."""
+        return self.primary or next(iter(self.metrics))
+
+    @property
+    def cell_factors(self) -> dict[str, Factor]:
+        """The factors whose levels make cells."""
+        return {name: factor for name, factor in self.factors.items() if not factor.within}
+
+    @property
+    def step_factors(self) -> dict[str, Factor]:
+        """The factors whose levels are steps of one trial."""
+        return {name: factor for name, factor in self.factors.items() if factor.within}
+
+    @model_validator(mode="after")
+    def _whole(self) -> Experiment:
+        _check_systems(self)
+        _check_metrics(self)
+        _check_constraints(self)
+        for name in ("system", "block", "replication"):
+            if name in self.factors:
+                raise problem(f"a factor cannot be called {name!r}", "give it another name", f"factors.{name}")
+        return self
+
+
+def _check_systems(experiment: Experiment) -> None:
+    twice = {name for name in experiment.systems if experiment.systems.count(name) > 1}
+    if twice:
+        raise problem(f"{min(twice)} stands there twice", "remove one of the two", "systems")
+    if experiment.baseline is not None and experiment.baseline not in experiment.systems:
+        raise problem(
+            f"{experiment.baseline!r} is none of the systems",
+            f"use one of {', '.join(experiment.systems)}",
+            "baseline",
+        )
+
+
+def _check_metrics(experiment: Experiment) -> None:
+    from bakeoff.metrics import STANDARD
+
+    known = set(experiment.metrics)
+    for name, metric in experiment.metrics.items():
+        if not (metric.marker or metric.result or metric.formula) and name not in STANDARD:
+            raise problem(
+                "this is no standard metric and it has no source",
+                f"add marker, result or formula; standard metrics are {', '.join(sorted(STANDARD))}",
+                f"metrics.{name}",
+            )
+    used = [("primary", experiment.primary)] if experiment.primary else []
+    used += [(f"requirements.{i}.metric", need.metric) for i, need in enumerate(experiment.requirements)]
+    for where, name in used:
+        if name not in known:
+            raise problem(f"{name!r} is none of the metrics", f"use one of {', '.join(sorted(known))}", where)
+
+
+def _check_constraints(experiment: Experiment) -> None:
+    for index, constraint in enumerate(experiment.constraints):
+        for match in (constraint.exclude, constraint.when, constraint.only):
+            for factor, levels in (match or {}).items():
+                known = experiment.systems if factor == "system" else experiment.factors.get(factor, None)
+                if known is None:
+                    raise problem(
+                        f"there is no factor {factor!r}",
+                        f"use system or one of {', '.join(experiment.factors) or '(no factors)'}",
+                        f"constraints.{index}",
+                    )
+                names = known if isinstance(known, list) else list(known.levels)
+                wrong = [level for level in levels if level not in names]
+                if wrong:
+                    raise problem(
+                        f"{factor} has no level {wrong[0]!r}",
+                        f"use one of {', '.join(names)}",
+                        f"constraints.{index}",
+                    )
+
+
+PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")

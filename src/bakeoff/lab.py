@@ -1,0 +1,155 @@
+"""The lab's files: where experiments, systems and tools are, and loading them by name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from bakeoff import profiles, references, yamlfile
+from bakeoff.errors import BadInput, choose
+from bakeoff.experiment import PLACEHOLDER, Experiment
+from bakeoff.system import System
+from bakeoff.toolbox import Tool
+
+BUILT_IN = {"out", "work", "scratch", "source", "host", "port"} | {f"port{n}" for n in range(2, 10)}
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A folder with `experiments/`, `systems/` and `toolbox/`."""
+
+    root: Path
+
+    @staticmethod
+    def find(named: Path | None = None) -> Lab:
+        """The lab that is named, or the one around the working directory."""
+        given = named or (Path(os.environ["BAKEOFF_LAB"]) if os.environ.get("BAKEOFF_LAB") else None)
+        candidates = [given] if given else [Path.cwd(), *Path.cwd().parents]
+        for folder in candidates:
+            if (folder / "experiments").is_dir() and (folder / "systems").is_dir():
+                return Lab(folder.resolve())
+        where = f"{given}" if given else "this folder or above it"
+        raise BadInput(
+            f"there is no lab in {where} (a folder with experiments/ and systems/)",
+            "go to the lab's folder, or name it with --lab DIR or BAKEOFF_LAB",
+        )
+
+    @property
+    def state(self) -> Path:
+        """Where the store and the reports go."""
+        return self.root / ".bakeoff"
+
+    @cached_property
+    def system_folders(self) -> dict[str, Path]:
+        """Each system's folder by name; a name is unique in the whole lab."""
+        folders: dict[str, Path] = {}
+        for file in sorted(self.root.glob("systems/*/*/system.yaml")):
+            name = file.parent.name
+            if name in folders:
+                raise BadInput(
+                    f"two systems are called {name!r}: here and in {folders[name]}",
+                    "rename one folder",
+                    file=file,
+                )
+            folders[name] = file.parent
+        return folders
+
+    @cached_property
+    def experiment_names(self) -> list[str]:
+        """The experiments of this lab."""
+        return sorted(file.parent.name for file in self.root.glob("experiments/*/experiment.yaml"))
+
+    def experiment_file(self, name: str) -> Path:
+        """The file of an experiment: a name of this lab, or a path."""
+        path = Path(name)
+        if path.suffix in (".yaml", ".yml"):
+            return path
+        if (path / "experiment.yaml").is_file():
+            return path / "experiment.yaml"
+        if name not in self.experiment_names:
+            raise BadInput(f"there is no experiment {name!r}", choose(name, self.experiment_names, "bakeoff list"))
+        return self.root / "experiments" / name / "experiment.yaml"
+
+    def experiment(self, name: str) -> Experiment:
+        """Loads an experiment and checks it against the systems it names."""
+        file = self.experiment_file(name)
+        experiment = yamlfile.load(file, Experiment)
+        for profile in experiment.profiles:
+            profiles.resolve(experiment, profile, file)
+        self._check(experiment, file)
+        return experiment
+
+    def system(self, name: str) -> System:
+        """Loads a system by its name, without the variant."""
+        base = name.split(":", maxsplit=1)[0]
+        if base not in self.system_folders:
+            raise BadInput(f"there is no system {base!r}", choose(base, self.system_folders, "bakeoff list"))
+        return yamlfile.load(self.system_folders[base] / "system.yaml", System)
+
+    def tool(self, name: str) -> Tool:
+        """Loads an entry of the toolbox."""
+        file = self.root / "toolbox" / f"{name}.yaml"
+        if not file.is_file():
+            known = sorted(path.stem for path in self.root.glob("toolbox/*.yaml"))
+            raise BadInput(f"there is no tool {name!r}", choose(name, known, "ls toolbox"), file=file)
+        return yamlfile.load(file, Tool)
+
+    def references(self, name: str) -> list[dict[str, str]]:
+        """The published figures of an experiment, as rows of texts."""
+        file = self.experiment_file(name)
+        experiment = yamlfile.load(file, Experiment)
+        return references.read(file.parent / experiment.references) if experiment.references else []
+
+    def _check(self, experiment: Experiment, file: Path) -> None:
+        _, node = yamlfile.parse(file.read_text(encoding="utf-8"), file)
+        parameters = parameter_names(experiment)
+        for index, full in enumerate(experiment.systems):
+            name, _, variant = full.partition(":")
+            line = yamlfile.line_of(node, ["systems", index])
+            if name not in self.system_folders:
+                raise BadInput(
+                    f"there is no system {name!r}",
+                    choose(name, self.system_folders, "bakeoff list"),
+                    file=file,
+                    line=line,
+                    key=f"systems.{index}",
+                )
+            system = self.system(name)
+            if variant and variant not in system.variants:
+                raise BadInput(
+                    f"the system {name} has no variant {variant!r}",
+                    choose(variant, system.variants, f"bakeoff show {name}"),
+                    file=file,
+                    line=line,
+                    key=f"systems.{index}",
+                )
+            known = parameters | BUILT_IN | set(system.parameters)
+            check_placeholders(system, known, self.system_folders[name] / "system.yaml", file)
+        if experiment.references:
+            references.read(file.parent / experiment.references)
+
+
+def parameter_names(experiment: Experiment) -> set[str]:
+    """The parameters that every cell of the experiment sets."""
+    names: set[str] = set()
+    for factor_name, factor in experiment.factors.items():
+        for level in factor.levels.values():
+            names |= set(level) if isinstance(level, dict) else {factor_name}
+    return names
+
+
+def check_placeholders(system: System, known: set[str], file: Path, experiment: Path) -> None:
+    """Raises BadInput if a command of the system uses a parameter that nobody sets."""
+    commands = [(f"parts.{name}.command", part.command) for name, part in system.parts.items()]
+    for key, command in commands:
+        for word in command:
+            for used in PLACEHOLDER.findall(word):
+                if used not in known:
+                    raise BadInput(
+                        f"{{{used}}} is set neither by {experiment} nor by the lab",
+                        f"use one of {', '.join(sorted(known))}, or set it under `parameters:`",
+                        file=file,
+                        key=key,
+                    )

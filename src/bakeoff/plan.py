@@ -1,0 +1,112 @@
+"""The plan: every trial of a run, in the order in which it will be run."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bakeoff.errors import BadInput
+from bakeoff.experiment import Constraint, Experiment, Scalar
+
+Cell = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One planned trial. `position` counts from 0 in running order; blocks from 1, warm-up blocks are 0 and below."""
+
+    position: int
+    block: int
+    replication: int
+    procedure: str
+    system: str
+    cell: Cell
+    parameters: dict[str, Scalar]
+    warm_up: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell as text: `factor=level` in the order of the factors."""
+    return " ".join(f"{factor}={level}" for factor, level in cell.items())
+
+
+def cells(experiment: Experiment, system: str) -> list[Cell]:
+    """The combinations of levels that the constraints leave for a system."""
+    factors = experiment.cell_factors
+    combinations = itertools.product(*(factor.levels for factor in factors.values()))
+    every = [dict(zip(factors, levels, strict=True)) for levels in combinations]
+    return [cell for cell in every if _allowed(experiment.constraints, {"system": system, **cell})]
+
+
+def steps(experiment: Experiment, system: str, cell: Cell) -> list[Cell]:
+    """The steps of one trial: the combinations of the levels of the factors within, in the order written."""
+    factors = experiment.step_factors
+    combinations = itertools.product(*(factor.levels for factor in factors.values()))
+    every = [dict(zip(factors, levels, strict=True)) for levels in combinations]
+    return [step for step in every if _allowed(experiment.constraints, {"system": system, **cell, **step})]
+
+
+def parameters(experiment: Experiment, cell: Cell) -> dict[str, Scalar]:
+    """The parameters that a cell's levels set together."""
+    values: dict[str, Scalar] = {}
+    for factor, level in cell.items():
+        value = experiment.factors[factor].levels[level]
+        values |= value if isinstance(value, dict) else {factor: value}
+    return values
+
+
+def make(experiment: Experiment, seed: int | None = None) -> list[Trial]:
+    """All trials in running order.
+
+    `blocks`: randomised complete blocks, each replication one shuffled pass over all cells
+    (Box, Hunter & Hunter 2005, ch. 4). `random`: one shuffle over everything. `fixed`: as written. A shuffle sorts by a hash of
+    seed, block and cell, so it depends on no library's generator.
+    """
+    seed = experiment.seed if seed is None else seed
+    kind = experiment.procedure.kind
+    units = [(system, cell) for system in experiment.systems for cell in cells(experiment, system)]
+    if not units:
+        raise BadInput("the constraints leave no cell", "loosen them", key="constraints")
+    ordered: list[tuple[int, str, str, Cell]] = []
+    for block in range(1 - experiment.warm_up, experiment.replications + 1):
+        trials = [(block, kind, system, cell) for system, cell in units]
+        if experiment.builds and kind != "build" and 1 <= block <= experiment.builds.replications:
+            trials += [(block, "build", system, {}) for system in experiment.systems]
+        ordered += trials if experiment.order == "fixed" else sorted(trials, key=lambda t: _draw(seed, t))
+    first = experiment.replications + 1
+    for block in range(first, (experiment.builds.replications if experiment.builds else 0) + 1):
+        trials = [(block, "build", system, {}) for system in experiment.systems]
+        ordered += sorted(trials, key=lambda t: _draw(seed, t))
+    if experiment.order == "random":
+        warm = [trial for trial in ordered if trial[0] < 1]
+        ordered = warm + sorted((t for t in ordered if t[0] >= 1), key=lambda t: _draw(seed, t))
+    return [
+        Trial(position, block, max(block, 0), procedure, system, cell, parameters(experiment, cell), block < 1)
+        for position, (block, procedure, system, cell) in enumerate(ordered)
+    ]
+
+
+def _draw(seed: int, trial: tuple[int, str, str, Cell]) -> bytes:
+    block, procedure, system, cell = trial
+    return hashlib.sha256(f"{seed}|{block}|{procedure}|{system}|{cell_text(cell)}".encode()).digest()
+
+
+def _allowed(constraints: list[Constraint], cell: Cell) -> bool:
+    for constraint in constraints:
+        if constraint.exclude is not None and _matches(constraint.exclude, cell):
+            return False
+        if constraint.only is not None and _matches(constraint.when or {}, cell):
+            known = {factor: levels for factor, levels in constraint.only.items() if factor in cell}
+            if not _matches(known, cell):
+                return False
+    return True
+
+
+def _matches(match: dict[str, list[str]], cell: Cell) -> bool:
+    return all(cell.get(factor) in levels for factor, levels in match.items())

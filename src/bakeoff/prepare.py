@@ -1,0 +1,230 @@
+"""Preparing a system: its tools, and its build in a cache keyed by content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bakeoff import cache, toolbox
+from bakeoff.errors import BadInput
+from bakeoff.experiment import PLACEHOLDER, Limits, Scalar
+from bakeoff.instruments import Watched, execute
+from bakeoff.lab import Lab
+from bakeoff.system import Command, System
+from bakeoff.toolbox import ToolState
+
+IGNORED = {"target", "node_modules", "__pycache__", ".git", ".gradle"}
+CLEAN = {"CARGO_INCREMENTAL": "0", "GOTOOLCHAIN": "local", "CCACHE_DISABLE": "1"}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A system on this machine: ready with its folders, or unavailable with the reason."""
+
+    name: str
+    system: System
+    folder: Path
+    status: str
+    reason: str | None = None
+    version: str | None = None
+    tools: dict[str, str] = field(default_factory=dict)
+    paths: list[str] = field(default_factory=list)
+    key: str | None = None
+    out: Path | None = None
+    receipt: dict[str, Any] | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether the system can be run here."""
+        return self.status == "ready"
+
+    @property
+    def variant(self) -> str | None:
+        """The variant's name, if this is one."""
+        return self.name.partition(":")[2] or None
+
+    def places(self) -> dict[str, str]:
+        """The folders that commands may name in braces."""
+        return {"out": str(self.out or self.folder), "source": str(self.folder)}
+
+
+class BuildFailed(Exception):
+    """A build command failed: which, and how."""
+
+
+def prepare(lab: Lab, name: str, *, install: bool, build: bool = True) -> Prepared:
+    """Makes a system ready; whatever hinders it becomes the reason why it is unavailable."""
+    base = name.partition(":")[0]
+    system, folder = lab.system(name), lab.system_folders[base]
+    common: dict[str, Any] = {"name": name, "system": system, "folder": folder}
+    if system.unavailable:
+        return Prepared(status="unavailable", reason=system.unavailable, **common)
+    states = [_state(lab, need, install) for need in system.needs]
+    missing = [state.reason for state in states if state.reason]
+    if missing:
+        return Prepared(status="unavailable", reason="; ".join(missing), **common)
+    common["tools"] = {state.name: state.version or "" for state in states}
+    common["paths"] = [path for state in states for path in state.paths]
+    if system.build is None:
+        return _with_version(Prepared(status="ready", **common))
+    key = content_key(system, folder, states)
+    out = cache.root() / "builds" / f"{base}-{key[:16]}"
+    common |= {"key": key, "out": out}
+    if not (out / "receipt.json").exists():
+        if not build:
+            return Prepared(status="unavailable", reason="it is not built yet; `bakeoff setup` builds it", **common)
+        try:
+            with cache.lock(out.name):
+                if not (out / "receipt.json").exists():
+                    _build_into_cache(system, folder, common["paths"], out)
+        except BuildFailed as error:
+            return Prepared(status="unavailable", reason=f"it could not be built: {error}", **common)
+    receipt = json.loads((out / "receipt.json").read_text())
+    return _with_version(Prepared(status="ready", receipt=receipt, **common))
+
+
+def _state(lab: Lab, need: str, install: bool) -> ToolState:
+    try:
+        return toolbox.state(need, lab.tool, install)
+    except BadInput as error:
+        return ToolState(need, reason=str(error))
+
+
+def _with_version(prepared: Prepared) -> Prepared:
+    if prepared.system.version is None:
+        return prepared
+    version = toolbox.read_version(
+        prepared.system.version, prepared.paths, lambda word: substitute([word], prepared.places())[0]
+    )
+    if version is None:
+        command = " ".join(prepared.system.version.command)
+        reason = f"`{command}` does not say a version: the system is not here"
+        return Prepared(**{**prepared.__dict__, "status": "unavailable", "reason": reason})
+    return Prepared(**{**prepared.__dict__, "version": version})
+
+
+def substitute(words: Command, values: Mapping[str, Scalar]) -> list[str]:
+    """A command with its parameters filled in. Raises KeyError for a parameter that has no value."""
+
+    def text(value: Scalar) -> str:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return [PLACEHOLDER.sub(lambda match: text(values[match[1]]), word) for word in words]
+
+
+def content_key(system: System, folder: Path, tools: list[ToolState]) -> str:
+    """What a build depends on: sources, commands, flags, tool versions, machine. A hexadecimal SHA-256."""
+    assert system.build is not None
+    digest = hashlib.sha256()
+    digest.update(system.build.model_dump_json().encode())
+    digest.update(json.dumps([[state.name, state.version] for state in tools]).encode())
+    digest.update(f"{platform.machine()} {platform.libc_ver()}".encode())
+    for source in sorted(system.build.sources):
+        for file in source_files((folder / source).resolve()):
+            digest.update(os.path.relpath(file, folder).encode() + b"\0")
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def source_files(folder: Path) -> list[Path]:
+    """The files that count as source: all but what builds leave behind and the description itself."""
+    return sorted(
+        file
+        for file in folder.rglob("*")
+        if file.is_file() and not IGNORED & set(file.relative_to(folder).parts) and file.name != "system.yaml"
+    )
+
+
+def _build_into_cache(system: System, folder: Path, paths: list[str], out: Path) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f"{out.name}-", dir=out.parent))
+    try:
+        receipt = build(system, folder, paths, fresh)
+        (fresh / "receipt.json").write_text(json.dumps(receipt))
+        shutil.rmtree(out, ignore_errors=True)
+        fresh.rename(out)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def build(system: System, folder: Path, paths: list[str], out: Path) -> dict[str, Any]:
+    """A clean build of a copy of the sources into `out`, compiler caches off.
+
+    Returns the receipt: `build_time` (s, the commands' wall time without downloads), `cpu`, `peak_memory`,
+    `artefact_size` (bytes), `built_at`. Raises BuildFailed with the failing command's last lines.
+    """
+    assert system.build is not None
+    with tempfile.TemporaryDirectory(prefix="bakeoff-build-") as scratch:
+        work = Path(scratch)
+        source = _copy_sources(system, folder, work / "source")
+        values = {"out": str(out), "work": str(work), "source": str(source)}
+        caches = {"GOCACHE": str(work / "gocache"), "CARGO_TARGET_DIR": str(work / "target")}
+        env = toolbox.environment(paths) | CLEAN | caches | system.build.env
+        step: Callable[[Command], dict[str, Any]] = lambda command: _step(  # noqa: E731
+            substitute(command, values), source, env, system.build.timeout if system.build else 0, work
+        )
+        for command in system.build.fetch:
+            step(command)
+        results = [step(command) for command in system.build.commands]
+    missing = [name for name in system.build.artefacts if not (out / name).exists()]
+    if missing:
+        raise BuildFailed(f"the build made no {missing[0]!r} in {{out}}")
+    return {
+        "build_time": sum(result["wall_s"] for result in results),
+        "cpu": sum(result["cpu_s"] for result in results),
+        "peak_memory": max(result["peak_memory_bytes"] for result in results),
+        "artefact_size": sum(_size(out / name) for name in system.build.artefacts),
+        "built_at": time.time(),
+    }
+
+
+def _copy_sources(system: System, folder: Path, target: Path) -> Path:
+    """Copies the source folders so that they lie to each other as before; returns the system's own copy."""
+    assert system.build is not None
+    roots = [(folder / source).resolve() for source in system.build.sources]
+    common = Path(os.path.commonpath([*roots, folder.resolve()]))
+    for root in roots:
+        for file in source_files(root):
+            copy = target / file.relative_to(common)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(file, copy)
+    own = target / folder.resolve().relative_to(common)
+    own.mkdir(parents=True, exist_ok=True)
+    return own
+
+
+def _step(command: list[str], cwd: Path, env: dict[str, str], timeout: float, work: Path) -> dict[str, Any]:
+    executable = shutil.which(command[0], path=env["PATH"]) or command[0]
+    log = work / "build.log"
+    result = execute(
+        Watched(
+            [executable, *command[1:]],
+            cwd=cwd,
+            env=env,
+            limits=Limits(),
+            timeout=timeout,
+            sample=0.5,
+            stdout=work / "build.out",
+            stderr=log,
+        )
+    )
+    if result["outcome"] != "exited" or result["exit"] != 0:
+        tail = [line for line in log.read_text(errors="replace").splitlines() if line.strip()][-5:]
+        how = f"exit {result['exit']}" if result["outcome"] == "exited" else result["outcome"]
+        raise BuildFailed(f"`{' '.join(command)}`: {how}: {' | '.join(tail)}")
+    return result
+
+
+def _size(path: Path) -> int:
+    if path.is_file():
+        return path.stat().st_size
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file() and not file.is_symlink())

@@ -1,0 +1,67 @@
+"""Profiles: the sizes of an experiment, each a change to the experiment as written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bakeoff import yamlfile
+from bakeoff.errors import BadInput, choose
+from bakeoff.experiment import Experiment
+
+
+def resolve(experiment: Experiment, profile: str | None, file: Path | str = "experiment.yaml") -> Experiment:
+    """The experiment as the profile changes it; the result has no profiles left."""
+    data = experiment.model_dump(mode="json", by_alias=True)
+    profiles = data.pop("profiles")
+    if profile is None:
+        return yamlfile.validate(data, Experiment, file)
+    if profile not in profiles:
+        raise BadInput(f"there is no profile {profile!r}", choose(profile, profiles, "bakeoff show"), file=file)
+    change = experiment.profiles[profile]
+    if change.systems is not None:
+        unknown = [name for name in change.systems if name not in experiment.systems]
+        if unknown:
+            raise BadInput(
+                f"{unknown[0]!r} is none of the experiment's systems",
+                f"use some of {', '.join(experiment.systems)}",
+                file=file,
+                key=f"profiles.{profile}.systems",
+            )
+        data["systems"] = change.systems
+        if data["baseline"] not in change.systems:
+            data["baseline"] = None
+    for name, factor in change.factors.items():
+        if name not in data["factors"]:
+            raise BadInput(
+                f"there is no factor {name!r}",
+                choose(name, experiment.factors, "bakeoff show"),
+                file=file,
+                key=f"profiles.{profile}.factors",
+            )
+        data["factors"][name]["levels"] = {
+            level: _merged(experiment.factors[name].levels.get(level), values)
+            for level, values in factor.levels.items()
+        }
+    for key in ("replications", "warm_up", "builds"):
+        if (value := getattr(change, key)) is not None:
+            data[key] = value.model_dump() if key == "builds" else value
+    data["procedure"] = data["procedure"] | change.procedure
+    data["constraints"] = [c for c in data["constraints"] if _still_applies(c, data)]
+    return yamlfile.validate(data, Experiment, f"{file} (profile {profile})")
+
+
+def _merged(base: object, change: object) -> object:
+    return base | change if isinstance(base, dict) and isinstance(change, dict) else change
+
+
+def _still_applies(constraint: dict[str, Any], data: dict[str, Any]) -> bool:
+    """Whether a constraint still names levels that the profile has kept; it is narrowed to those."""
+    for form in ("exclude", "when", "only"):
+        for factor, levels in list((constraint.get(form) or {}).items()):
+            known = data["systems"] if factor == "system" else data["factors"][factor]["levels"]
+            kept = [level for level in levels if level in known]
+            constraint[form][factor] = kept
+            if not kept and form != "only":
+                return False
+    return True

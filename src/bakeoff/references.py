@@ -1,0 +1,41 @@
+"""References: the figures that a paper has published, as rows of a CSV file."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from bakeoff.errors import BadInput
+
+COLUMNS = ["target", "factors", "metric", "unit", "value", "source"]
+
+
+def read(file: Path) -> list[dict[str, str]]:
+    """The rows of a reference file. Raises BadInput naming the line that is wrong."""
+    try:
+        with file.open(encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream)
+            missing = [column for column in COLUMNS if column not in (reader.fieldnames or [])]
+            if missing:
+                raise BadInput(
+                    f"the column {missing[0]!r} is missing",
+                    f"begin the file with the line {','.join(COLUMNS)}",
+                    file=file,
+                    line=1,
+                )
+            rows = []
+            for line, row in enumerate(reader, start=2):
+                try:
+                    float(row["value"])
+                except (TypeError, ValueError):
+                    raise BadInput(
+                        f"{row['value']!r} is no number",
+                        "write the published figure",
+                        file=file,
+                        line=line,
+                        key="value",
+                    ) from None
+                rows.append(row)
+            return rows
+    except OSError as error:
+        raise BadInput(f"it cannot be read: {error.strerror}", "check the name in `references:`", file=file) from None

@@ -1,0 +1,251 @@
+"""Running a plan: one trial at a time, each stored as it ends."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import bakeoff
+from bakeoff import host, instruments, places, plan, profiles, yamlfile
+from bakeoff.errors import BadInput, CannotRun
+from bakeoff.experiment import Experiment
+from bakeoff.instruments import Interrupted
+from bakeoff.lab import Lab
+from bakeoff.prepare import Prepared, prepare
+from bakeoff.procedures import PROCEDURES, Task
+from bakeoff.procedures.build import observed
+from bakeoff.store import Store, TrialRow
+from bakeoff.store.store import Outcome
+
+SCRATCH = Path("/tmp")  # short, because a Unix socket's path has at most 107 bytes
+
+
+class Watcher(Protocol):
+    """Who is told how a run goes."""
+
+    def preparing(self, system: str) -> None:
+        """A system is being made ready."""
+
+    def prepared(self, prepared: Prepared) -> None:
+        """A system is ready, or unavailable."""
+
+    def begins(self, trial: TrialRow, left: int) -> None:
+        """A trial begins; `left` are still to be run, this one with them."""
+
+    def ends(self, trial: TrialRow, outcome: Outcome, seconds: float) -> None:
+        """A trial has ended."""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """One lab with one store, and who watches."""
+
+    lab: Lab
+    store: Store
+    watcher: Watcher
+
+    def start(self, name: str, profile: str | None, seed: int | None) -> str:
+        """Checks and prepares everything, stores the run with its plan, and returns its id; nothing is run yet."""
+        experiment = profiles.resolve(self.lab.experiment(name), profile, self.lab.experiment_file(name))
+        trials = plan.make(experiment, seed)
+        sweep(self.lab)
+        systems = [self._prepare(system) for system in experiment.systems]
+        if not any(system.ready for system in systems):
+            reasons = "; ".join(f"{system.name}: {system.reason}" for system in systems)
+            raise CannotRun(f"no system of {name} can be had here ({reasons})", "see `bakeoff doctor " + name + "`")
+        folder = self.lab.experiment_file(name).parent
+        run = f"{folder.name}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        readme = folder / "README.md"
+        row = {
+            "id": run,
+            "experiment": folder.name,
+            "profile": profile,
+            "seed": experiment.seed if seed is None else seed,
+            "status": "running",
+            "created_at": time.time(),
+            "lab_root": str(self.lab.root),
+            "command": shlex.join(["bakeoff", *sys.argv[1:]]),
+            "experiment_yaml": yamlfile.dump(experiment.model_dump(mode="json", by_alias=True)),
+            "readme": readme.read_text(encoding="utf-8") if readme.is_file() else None,
+            "reference_rows": self.lab.references(name),
+            "versions": versions(self.lab),
+            **_ourselves(),
+        }
+        self.store.create_run(row, [_system_row(system) for system in systems], trials, host.facts())
+        self._builds(run, systems)
+        self._work(run, experiment, {system.name: system for system in systems})
+        return run
+
+    def resume(self, name: str) -> str:
+        """Finishes a run's plan as it was stored; systems are made ready again and must be the same."""
+        run = self.store.run(name)
+        if run["pid"] and host.process_started(run["pid"]) == run["pid_started"]:
+            raise BadInput(f"the run {run['id']} is still under way (process {run['pid']})", "wait for it, or end it")
+        sweep(self.lab)
+        if not self.store.reopen(run["id"]):
+            self.store.set_run(run["id"], status="done")
+            return str(run["id"])
+        data, _ = yamlfile.parse(run["experiment_yaml"], f"run {run['id']}")
+        experiment = yamlfile.validate(data, Experiment, f"run {run['id']}")
+        systems = {name: self._prepare(name) for name in experiment.systems}
+        for row in self.store.systems(run["id"]):
+            now = systems[row["system"]]
+            if now.ready and row["key"] and now.key != row["key"]:
+                raise CannotRun(
+                    f"{now.name} has changed since the run began (its sources or tools)",
+                    "bring it back as it was, or begin a new run",
+                )
+        self.store.set_run(run["id"], status="running", ended_at=None, **_ourselves())
+        self._work(run["id"], experiment, systems)
+        return str(run["id"])
+
+    def _prepare(self, name: str) -> Prepared:
+        self.watcher.preparing(name)
+        prepared = prepare(self.lab, name, install=True)
+        self.watcher.prepared(prepared)
+        return prepared
+
+    def _builds(self, run: str, systems: list[Prepared]) -> None:
+        """The builds that preparing made (now or earlier) are trials too, before the plan's first position."""
+        for index, system in enumerate(systems):
+            if system.receipt is not None:
+                trial = plan.Trial(-1 - index, 0, 0, "build", system.name, {}, {}, warm_up=False)
+                self.store.add(run, trial, observed(system.receipt), system.receipt["built_at"])
+
+    def _work(self, run: str, experiment: Experiment, systems: dict[str, Prepared]) -> None:
+        planned = self.store.planned(run)
+        seed = int(self.store.run(run)["seed"])
+        status = "interrupted"
+        try:
+            with _signals_as_interrupt():
+                for index, row in enumerate(planned):
+                    self.watcher.begins(row, len(planned) - index)
+                    began = time.monotonic()
+                    outcome = self._one(run, experiment, systems[row.trial.system], row, seed)
+                    self.watcher.ends(row, outcome, time.monotonic() - began)
+                    if outcome.status == "interrupted":
+                        raise KeyboardInterrupt
+            status = "done"
+        finally:
+            self.store.set_run(run, status=status, ended_at=time.time(), pid=None, pid_started=None)
+
+    def _one(self, run: str, experiment: Experiment, prepared: Prepared, row: TrialRow, seed: int) -> Outcome:
+        """Carries out one trial and stores what came of it."""
+        before = host.state()
+        self.store.begin(run, row, before)
+        if not prepared.ready:
+            outcome = Outcome("unavailable", prepared.reason)
+            self.store.finish(run, row, outcome, before)
+            return outcome
+        with _folder(self.lab) as logs:
+            outcome = self._carry_out(experiment, prepared, row, seed, logs)
+        after = host.state()
+        _flag_theft(experiment, before, after, outcome)
+        self.store.finish(run, row, outcome, after)
+        return outcome
+
+    def _carry_out(self, experiment: Experiment, prepared: Prepared, row: TrialRow, seed: int, logs: Path) -> Outcome:
+        scratch = SCRATCH / f"bakeoff-{secrets.token_hex(4)}"
+        local = experiment.place == "here" or row.trial.procedure == "build"
+        try:
+            with nullcontext(places.HERE) if local else places.network_namespace(scratch.name[-8:]) as place:
+                task = Task(experiment, prepared, row.trial, seed, logs, scratch, place)
+                return PROCEDURES[row.trial.procedure](task)
+        except Interrupted as error:
+            raw = [("exec.json", "application/json", yamlfile.dump(error.result).encode())] if error.result else []
+            return Outcome("interrupted", "the user asked to stop", artefacts=raw)
+        except KeyboardInterrupt:
+            return Outcome("interrupted", "the user asked to stop")
+        except CannotRun as error:
+            return Outcome("failed", str(error))
+
+
+def sweep(lab: Lab) -> None:
+    """Removes what labs and instruments that were killed have left: processes, groups, namespaces, folders."""
+    instruments.sweep()
+    places.sweep()
+    for folder in (lab.state / "tmp").glob("*"):
+        pid = folder.name.split("-")[0]
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def versions(lab: Lab) -> dict[str, Any]:
+    """The versions of the lab, its instruments and its files (git's commit, with `+` if files differ from it)."""
+    found: dict[str, Any] = {"bakeoff": bakeoff.__version__, "python": sys.version.split()[0]}
+    done = subprocess.run(
+        [instruments.program("bakeoff-exec"), "--version"], capture_output=True, text=True, check=False
+    )
+    found["bakeoff-exec"] = done.stdout.strip().rpartition(" ")[2] or None
+    git = ["git", "-C", str(lab.root)]
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    if commit.returncode == 0:
+        changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=False)
+        found["source"] = commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
+    return found
+
+
+def _ourselves() -> dict[str, Any]:
+    return {"pid": os.getpid(), "pid_started": host.process_started(os.getpid())}
+
+
+def _system_row(prepared: Prepared) -> dict[str, Any]:
+    return {
+        "system": prepared.name,
+        "system_yaml": yamlfile.dump(prepared.system.model_dump(mode="json", by_alias=True)),
+        "status": prepared.status,
+        "reason": prepared.reason,
+        "version": prepared.version,
+        "tools": prepared.tools,
+        "key": prepared.key,
+        "receipt": prepared.receipt,
+    }
+
+
+def _flag_theft(experiment: Experiment, before: dict[str, Any], after: dict[str, Any], outcome: Outcome) -> None:
+    """Flags a trial during which too much CPU time went to other guests; a few clock ticks are no evidence."""
+    share = host.stolen_share(before, after)
+    ticks = after["cpu_ticks"].get("steal", 0) - before["cpu_ticks"].get("steal", 0)
+    outcome.observe("stolen_cpu", "1", share)
+    if share > experiment.validity.stolen_cpu and ticks >= 10:
+        bound = experiment.validity.stolen_cpu
+        outcome.flags.append(("stolen_cpu", f"{share:.1%} of the CPU time went to other guests, more than {bound:.0%}"))
+
+
+@contextmanager
+def _folder(lab: Lab) -> Iterator[Path]:
+    parent = lab.state / "tmp"
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _signals_as_interrupt() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a run as Ctrl-C does."""
+
+    def interrupt(_signal: int, _frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,132 @@
+"""The format of `system.yaml`: how a system gets its tools, is built, started, made ready and stopped."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from bakeoff.experiment import Expect, Name, Parameter, Scalar
+from bakeoff.quantities import Seconds, problem
+from bakeoff.yamlfile import Strict
+
+
+def _words(command: Any) -> Any:
+    if isinstance(command, str):
+        raise problem(
+            "a command is a list of words, never a line for a shell",
+            f"write [{', '.join(command.split()) or 'program'}]",
+        )
+    return (
+        [str(word) if isinstance(word, int | float) and not isinstance(word, bool) else word for word in command]
+        if (isinstance(command, list))
+        else command
+    )
+
+
+Command = Annotated[list[str], BeforeValidator(_words, json_schema_input_type=list[str | float]), Field(min_length=1)]
+Environment = dict[str, str]
+
+
+class Version(Strict):
+    """A command that says the version, and the pattern that finds it. It is the receipt that the system is there."""
+
+    command: Command
+    pattern: str = r"(\d+\.\d+(?:\.\d+)?)"
+
+    @model_validator(mode="after")
+    def _pattern_compiles(self) -> Version:
+        try:
+            groups = re.compile(self.pattern).groups
+        except re.error as error:
+            raise problem(f"{self.pattern!r} is no regular expression: {error}", "correct it", "pattern") from error
+        if groups < 1:
+            raise problem(f"{self.pattern!r} has no group", "put the version itself in parentheses", "pattern")
+        return self
+
+
+class Build(Strict):
+    """Commands that make artefacts out of the sources, in a copy of them."""
+
+    fetch: list[Command] = Field([], description="downloads; run before the commands and not timed")
+    commands: list[Command] = Field(min_length=1)
+    sources: list[str] = Field(["."], description="folders that the build depends on, relative to this one")
+    artefacts: list[str] = Field(min_length=1, description="files or folders in {out}; their size is a metric")
+    env: Environment = {}
+    timeout: Seconds = 1800.0
+
+
+class Ready(Strict):
+    """How it is known that a part is ready: exactly one of the conditions."""
+
+    marker: str | None = Field(None, description="a marker on standard output")
+    tcp: str | None = Field(None, description="an address that accepts, such as {host}:{port}")
+    http: str | None = Field(None, description="a URL that answers with the status")
+    exit: int | None = Field(None, description="the part ends by itself with this code")
+    status: int = Field(200, ge=100, le=599)
+    timeout: Seconds = 30.0
+
+    @model_validator(mode="after")
+    def _one_condition(self) -> Ready:
+        conditions = [name for name in ("marker", "tcp", "http", "exit") if getattr(self, name) is not None]
+        if len(conditions) != 1:
+            raise problem(
+                f"one condition is needed, this has {len(conditions)}",
+                "keep one of marker, tcp, http or exit",
+            )
+        return self
+
+
+class Part(Strict):
+    """One process of a system. The part called `main`, or the only one, is the one whose end or service is measured."""
+
+    role: str = Field("system", description="what its resources are accounted to, such as system, sidecar, database")
+    command: Command
+    env: Environment = {}
+    ready: Ready | None = None
+
+
+class Stop(Strict):
+    """How the system is asked to end, and how long it has before it is killed."""
+
+    signal: Literal["TERM", "INT", "QUIT", "HUP"] = "TERM"
+    grace: Seconds = 2.0
+
+
+class Variant(Strict):
+    """The same system with other settings; used as `system:variant`."""
+
+    title: str | None = None
+    about: str | None = None
+    parameters: dict[Parameter, Scalar] = {}
+    env: Environment = Field({}, description="added to every part's environment")
+
+
+class System(Strict):
+    """One system under test."""
+
+    title: str
+    about: str = ""
+    needs: list[Name] = Field([], description="entries of the toolbox")
+    version: Version | None = None
+    build: Build | None = None
+    parts: dict[Name, Part] = Field(min_length=1)
+    parameters: dict[Parameter, Scalar] = Field({}, description="settings of its own, used in commands in braces")
+    stop: Stop = Stop()
+    expect: Expect = Expect()
+    variants: dict[Name, Variant] = {}
+    unavailable: str | None = Field(
+        None, description="why this system cannot be had anywhere; it stays a row in reports"
+    )
+
+    @property
+    def main(self) -> str:
+        """The name of the part that is measured as the system's own end or service."""
+        return "main" if "main" in self.parts else next(iter(self.parts))
+
+    @model_validator(mode="after")
+    def _has_main(self) -> System:
+        if len(self.parts) > 1 and "main" not in self.parts:
+            raise problem("with several parts one of them is the main one", "call one of them `main`", "parts")
+        return self

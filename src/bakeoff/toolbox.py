@@ -1,0 +1,207 @@
+"""The toolbox: third-party parts, pinned, fetched by their registries' own clients into a folder of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from bakeoff import cache
+from bakeoff.experiment import Name
+from bakeoff.quantities import Seconds, problem
+from bakeoff.system import Version
+from bakeoff.yamlfile import Strict
+
+
+class Origin(Strict):
+    """Where a part comes from: a package of a registry at one version. `host` means that the machine must have it."""
+
+    registry: Literal["host", "pypi", "npm", "cargo", "go", "debian", "rustup"]
+    package: str | None = None
+    version: str | None = None
+    extra: list[str] = Field([], description="further words for the registry's client, such as cargo features")
+
+    @model_validator(mode="after")
+    def _pinned(self) -> Origin:
+        if self.registry != "host" and self.package is None:
+            raise problem(f"a part from {self.registry} needs its package", "add `package:`", "package")
+        if self.registry in ("pypi", "npm", "cargo", "go") and self.version is None:
+            raise problem("a part is pinned", "add `version:`, one exact version", "version")
+        return self
+
+
+class Tool(Strict):
+    """One part: what it is, how its version is known, where it comes from."""
+
+    title: str
+    about: str = ""
+    needs: list[Name] = Field([], description="other entries of the toolbox, such as the language of its client")
+    origin: Origin
+    host: bool = Field(
+        False, description="a program already on this machine is used if its version is at least `least`"
+    )
+    least: str | None = Field(None, description="lowest version that will do")
+    version: Version
+    programs: list[str] = Field([], description="folders with its programs, relative to where it was installed")
+    mend: str | None = Field(None, description="what a person can do if it cannot be had")
+    timeout: Seconds = 1800.0
+
+
+@dataclass(frozen=True)
+class ToolState:
+    """A tool as it is on this machine: its version and folders of programs, or the reason why it is not there."""
+
+    name: str
+    version: str | None = None
+    reason: str | None = None
+    paths: list[str] = field(default_factory=list)
+    origin: str = ""
+
+    @property
+    def available(self) -> bool:
+        """Whether the tool can be used."""
+        return self.reason is None
+
+
+def state(name: str, load: Callable[[str], Tool], install: bool) -> ToolState:
+    """The tool's state; with `install` it is fetched first where it is missing."""
+    tool = load(name)
+    paths: list[str] = []
+    for need in tool.needs:
+        below = state(need, load, install)
+        if not below.available:
+            return ToolState(name, reason=f"{tool.title} needs {need}: {below.reason}")
+        paths += below.paths
+    if tool.host or tool.origin.registry in ("host", "debian", "rustup"):
+        version = read_version(tool.version, paths)
+        if version and at_least(version, tool.least) and _rustup_has(tool.origin):
+            return ToolState(name, version, paths=paths, origin="host")
+        if tool.origin.registry == "host":
+            found = f"version {version} is too old, {tool.least} is needed" if version else "it is not on this machine"
+            return ToolState(name, reason=f"{tool.title}: {found}; {tool.mend or 'install it'}")
+    folder = cache.root() / "tools" / f"{name}-{_key(tool)}"
+    own = [str(folder / path) for path in tool.programs] + paths
+    if not (folder / "receipt.json").exists():
+        if not install:
+            return ToolState(name, reason=f"{tool.title} is not installed yet; `bakeoff setup` installs it")
+        if reason := _install(tool, folder, paths):
+            return ToolState(name, reason=f"{tool.title} could not be installed: {reason}")
+    version = read_version(tool.version, own)
+    if version is None:
+        return ToolState(
+            name,
+            reason=f"{tool.title} is installed but does not say its version ({' '.join(tool.version.command)})",
+        )
+    return ToolState(name, version, paths=own, origin=tool.origin.registry)
+
+
+def environment(paths: list[str]) -> dict[str, str]:
+    """The environment in which the tools of these folders are found first."""
+    return {"PATH": os.pathsep.join([*paths, os.environ.get("PATH", os.defpath)])}
+
+
+def read_version(version: Version, paths: list[str], substitute: Callable[[str], str] = str) -> str | None:
+    """What the version command says, or None if it does not run or says none."""
+    env = os.environ | environment(paths)
+    words = [substitute(word) for word in version.command]
+    executable = shutil.which(words[0], path=env["PATH"])
+    if executable is None:
+        return None
+    try:
+        done = subprocess.run(
+            [executable, *words[1:]], capture_output=True, text=True, env=env, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(version.pattern, done.stdout + done.stderr)
+    return match[1] if match else None
+
+
+def at_least(version: str, least: str | None) -> bool:
+    """Compares versions number by number."""
+
+    def numbers(text: str) -> list[int]:
+        return [int(number) for number in re.findall(r"\d+", text)]
+
+    return least is None or numbers(version) >= numbers(least)
+
+
+def _rustup_has(origin: Origin) -> bool:
+    if origin.registry != "rustup":
+        return True
+    done = subprocess.run(["rustup", "target", "list", "--installed"], capture_output=True, text=True, check=False)
+    return (origin.package or "") in done.stdout.split()
+
+
+def _key(tool: Tool) -> str:
+    return hashlib.sha256(tool.origin.model_dump_json().encode()).hexdigest()[:12]
+
+
+def _install(tool: Tool, folder: Path, paths: list[str]) -> str | None:
+    """Installs a tool; returns the reason if it failed."""
+    with cache.lock(folder.name):
+        if (folder / "receipt.json").exists():
+            return None
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        began = time.monotonic()
+        for words in _client(tool.origin, folder):
+            try:
+                done = subprocess.run(
+                    words,
+                    capture_output=True,
+                    text=True,
+                    env=os.environ
+                    | environment(paths)
+                    | {"GOBIN": str(folder / "bin"), "DEBIAN_FRONTEND": "noninteractive"},
+                    timeout=tool.timeout,
+                    stdin=subprocess.DEVNULL,
+                    check=False,
+                )
+            except FileNotFoundError:
+                return f"the program {words[0]} is missing"
+            except subprocess.TimeoutExpired:
+                return f"`{' '.join(words)}` took longer than {tool.timeout:.0f} s"
+            if done.returncode != 0:
+                last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no message"]
+                return f"`{' '.join(words)}` ended with {done.returncode}: {last[0]}"
+        receipt = {"origin": tool.origin.model_dump(), "seconds": time.monotonic() - began}
+        (folder / "receipt.json").write_text(json.dumps(receipt))
+    return None
+
+
+def _client(origin: Origin, folder: Path) -> list[list[str]]:
+    """The commands by which the registry's own client installs the package into a folder."""
+    package, version = origin.package or "", origin.version or ""
+    match origin.registry:
+        case "pypi":
+            python = str(folder / "bin" / "python")
+            pip = [python, "-m", "pip", "install", "--quiet", f"{package}=={version}", *origin.extra]
+            return [[sys.executable, "-m", "venv", str(folder)], pip]
+        case "npm":
+            return [["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), f"{package}@{version}"]]
+        case "cargo":
+            return [["cargo", "install", "--locked", "--root", str(folder), f"{package}@{version}", *origin.extra]]
+        case "go":
+            return [["go", "install", *origin.extra, f"{package}@{version}"]]
+        case "debian":
+            pinned = f"{package}={version}" if version else package
+            return [
+                ["apt-get", "update", "-qq"],
+                ["apt-get", "install", "-y", "-qq", "--no-install-recommends", pinned],
+            ]
+        case "rustup":
+            return [["rustup", "target", "add", package]]
+        case _:
+            return []

@@ -1,0 +1,3 @@
+module bakeoff.example/message-passing/common
+
+go 1.26

@@ -1,0 +1,3 @@
+module bakeoff.example/message-passing/goroutines
+
+go 1.26

@@ -1,0 +1,7 @@
+module bakeoff.example/message-passing/uds-services
+
+go 1.26
+
+require bakeoff.example/message-passing/common v0.0.0
+
+replace bakeoff.example/message-passing/common => ../common

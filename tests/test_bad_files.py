@@ -1,0 +1,202 @@
+"""Malformed files: exit 2, one message that names the file, the line or key, and the mend; never a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bakeoff import cli
+from conftest import TestLab
+
+# What is wrong, the changes to a good file (or the whole text), the key the message must name, a word of the mend.
+Case = tuple[str, dict[str, Any] | str, str, str]
+
+METRIC = {"unit": "s", "marker": {"from": "startup", "to": "finish"}}
+EXPERIMENTS: list[Case] = [
+    ("empty file", "", "", "title"),
+    ("a list", "- title: x\n", "", "title"),
+    ("broken YAML", "title: [unclosed\n", "", "correct the line"),
+    ("tabs", "title: x\n\tquestion: y\n", "", "correct the line"),
+    ("a key twice", "title: x\ntitle: y\n", "", "correct the line"),
+    ("no title", {"title": None}, "title", "add `title:`"),
+    ("no question", {"question": None}, "question", "add `question:`"),
+    ("title is a list", {"title": ["a"]}, "title", "write"),
+    ("unknown key", {"replication": 3}, "replication", "did you mean `replications`"),
+    ("unknown key far from any", {"zzz": 3}, "zzz", "remove it"),
+    ("no systems", {"systems": []}, "systems", "write"),
+    ("system twice", {"systems": ["plain", "plain"]}, "systems", "remove one"),
+    ("unknown system", {"systems": ["plane"]}, "systems.0", "did you mean 'plain'"),
+    ("unknown variant", {"systems": ["plain:fast"]}, "systems.0", "bakeoff show"),
+    ("system name with a slash", {"systems": ["../plain"]}, "systems.0", "use only"),
+    ("baseline elsewhere", {"baseline": "other"}, "baseline", "plain"),
+    ("no procedure", {"procedure": None}, "procedure", "add `procedure:`"),
+    ("procedure without kind", {"procedure": {"timeout": "3s"}}, "procedure", "exec"),
+    ("unknown procedure", {"procedure": {"kind": "execute"}}, "procedure", "exec"),
+    ("procedure's unknown key", {"procedure": {"kind": "exec", "time": "3s"}}, "procedure.time", "timeout"),
+    ("timeout without unit", {"procedure": {"kind": "exec", "timeout": "3 parsecs"}}, "procedure.timeout", "30s"),
+    ("negative timeout", {"procedure": {"kind": "exec", "timeout": -1}}, "procedure.timeout", "zero or more"),
+    (
+        "memory limit",
+        {"procedure": {"kind": "exec", "limits": {"memory": "lots"}}},
+        "procedure.limits.memory",
+        "512MiB",
+    ),
+    ("CPU set", {"procedure": {"kind": "exec", "limits": {"cpus": "first"}}}, "procedure.limits.cpus", "0-1"),
+    ("no metrics", {"metrics": {}}, "metrics", "write"),
+    ("unknown metric", {"metrics": {"speed": {}}}, "metrics.speed", "add marker"),
+    ("metric with two sources", {"metrics": {"a": METRIC | {"result": "x"}}}, "metrics.a", "keep one"),
+    ("metric without unit", {"metrics": {"a": {"result": "x"}}}, "metrics.a", "add `unit:`"),
+    ("metric with a bad formula", {"metrics": {"a": {"formula": "1 +", "unit": "s"}}}, "metrics.a.formula", "a * b"),
+    ("metric's direction", {"metrics": {"cpu": {"better": "less"}}}, "metrics.cpu.better", "lower"),
+    ("primary elsewhere", {"primary": "speed"}, "primary", "cpu"),
+    ("replications zero", {"replications": 0}, "replications", "write"),
+    ("replications text", {"replications": "many"}, "replications", "write"),
+    ("order", {"order": "sorted"}, "order", "blocks"),
+    ("factor without levels", {"factors": {"size": {"levels": []}}}, "factors.size.levels", "write"),
+    ("level twice", {"factors": {"size": {"levels": [1, 1]}}}, "factors.size.levels", "remove one"),
+    ("levels mixed", {"factors": {"size": {"levels": [1, {"a": 2}]}}}, "factors.size.levels", "name: {key"),
+    ("factor named system", {"factors": {"system": {"levels": [1]}}}, "factors.system", "another name"),
+    ("parameter nobody sets", {"factors": {"size": {"levels": [1, 2]}}}, "parts.main.command", "size"),
+    ("constraint on no factor", {"constraints": [{"exclude": {"colour": "red"}}]}, "constraints.0", "size"),
+    ("constraint on no level", {"constraints": [{"exclude": {"size": "huge"}}]}, "constraints.0", "small, large"),
+    ("constraint of both forms", {"constraints": [{"exclude": {}, "only": {}}]}, "constraints.0", "keep one"),
+    ("constraints leave nothing", {"constraints": [{"exclude": {"system": "plain"}}]}, "constraints", "loosen"),
+    ("requirement without bound", {"requirements": [{"metric": "cpu"}]}, "requirements.0", "at_most"),
+    ("requirement's metric", {"requirements": [{"metric": "x", "at_most": 1}]}, "requirements.0.metric", "cpu"),
+    ("no reference file", {"references": "none.csv"}, "", "references"),
+    ("profile's unknown system", {"profiles": {"p": {"systems": ["x"]}}}, "profiles.p.systems", "plain"),
+    (
+        "profile's unknown factor",
+        {"profiles": {"p": {"factors": {"x": {"levels": [1]}}}}},
+        "profiles.p.factors",
+        "show",
+    ),
+    ("profile's unknown key", {"profiles": {"p": {"reps": 1}}}, "profiles.p.reps", "known keys"),
+    ("expectation is no formula", {"expect": {"result": {"count": "a b"}}}, "expect.result.count", "a * b"),
+]
+PART = {"command": ["sh"]}
+SYSTEMS: list[Case] = [
+    ("empty file", "", "", "title"),
+    ("a scalar", "hello\n", "", "title"),
+    ("broken YAML", "title: 'x\n", "", "correct the line"),
+    ("bad indentation", "title: x\n about: y\n", "", "correct the line"),
+    ("a key twice", "title: x\nparts: {}\nparts: {}\n", "", "correct the line"),
+    ("no title", {"title": None}, "title", "add `title:`"),
+    ("unknown key", {"part": {}}, "part", "did you mean `parts`"),
+    ("no parts", {"parts": None}, "parts", "add `parts:`"),
+    ("parts empty", {"parts": {}}, "parts", "write"),
+    ("parts a list", {"parts": [PART]}, "parts", "write"),
+    ("part without command", {"parts": {"main": {"role": "x"}}}, "parts.main.command", "add `command:`"),
+    ("command is a shell line", {"parts": {"main": {"command": "sh -c x"}}}, "parts.main.command", "[sh, -c, x]"),
+    ("command empty", {"parts": {"main": {"command": []}}}, "parts.main.command", "write"),
+    ("part's unknown key", {"parts": {"main": PART | {"comand": 1}}}, "parts.main.comand", "did you mean `command`"),
+    ("no main among several", {"parts": {"a": PART, "b": PART}}, "parts", "`main`"),
+    ("part name with a space", {"parts": {"a b": PART}}, "parts.a b", "use only"),
+    ("unknown parameter", {"parts": {"main": {"command": ["sh", "{sise}"]}}}, "parts.main.command", "count"),
+    (
+        "ready of two kinds",
+        {"parts": {"main": PART | {"ready": {"tcp": "a", "marker": "b"}}}},
+        "parts.main.ready",
+        "keep one",
+    ),
+    ("ready of no kind", {"parts": {"main": PART | {"ready": {}}}}, "parts.main.ready", "keep one"),
+    (
+        "ready's time",
+        {"parts": {"main": PART | {"ready": {"tcp": "a", "timeout": "x"}}}},
+        "parts.main.ready.timeout",
+        "30s",
+    ),
+    (
+        "ready's status",
+        {"parts": {"main": PART | {"ready": {"http": "a", "status": 99}}}},
+        "parts.main.ready.status",
+        "write",
+    ),
+    ("env is a list", {"parts": {"main": PART | {"env": ["A=b"]}}}, "parts.main.env", "write"),
+    ("needs is a text", {"needs": "go"}, "needs", "write"),
+    ("needs a path", {"needs": ["../go"]}, "needs.0", "use only"),
+    ("version without command", {"version": {"pattern": "x"}}, "version.command", "add `command:`"),
+    ("version pattern broken", {"version": {"command": ["a"], "pattern": "("}}, "version.pattern", "correct"),
+    (
+        "version pattern without group",
+        {"version": {"command": ["a"], "pattern": "x"}},
+        "version.pattern",
+        "parentheses",
+    ),
+    ("build without commands", {"build": {"artefacts": ["x"]}}, "build.commands", "add `commands:`"),
+    ("build without artefacts", {"build": {"commands": [["x"]]}}, "build.artefacts", "add `artefacts:`"),
+    (
+        "build command a text",
+        {"build": {"commands": ["make all"], "artefacts": ["x"]}},
+        "build.commands.0",
+        "[make, all]",
+    ),
+    ("stop signal", {"stop": {"signal": "SIGTERM"}}, "stop.signal", "TERM"),
+    ("stop grace", {"stop": {"grace": "soon"}}, "stop.grace", "30s"),
+    ("variant's unknown key", {"variants": {"v": {"flags": 1}}}, "variants.v.flags", "known keys"),
+    (
+        "variant's parameter name",
+        {"variants": {"v": {"parameters": {"a-b": 1}}}},
+        "variants.v.parameters.a-b",
+        "use only",
+    ),
+    ("expect is a text", {"expect": "right"}, "expect", "write"),
+]
+
+
+@pytest.mark.parametrize(("what", "changes", "key", "mend"), EXPERIMENTS, ids=[case[0] for case in EXPERIMENTS])
+def test_malformed_experiment(
+    lab: TestLab, capsys: Any, monkeypatch: Any, what: str, changes: Any, key: str, mend: str
+) -> None:
+    path = lab.experiment(**changes) if isinstance(changes, dict) else lab.experiment()
+    _check(lab, capsys, monkeypatch, path, changes, key, mend)
+
+
+@pytest.mark.parametrize(("what", "changes", "key", "mend"), SYSTEMS, ids=[case[0] for case in SYSTEMS])
+def test_malformed_system(
+    lab: TestLab, capsys: Any, monkeypatch: Any, what: str, changes: Any, key: str, mend: str
+) -> None:
+    path = lab.system(**changes) if isinstance(changes, dict) else lab.system()
+    _check(lab, capsys, monkeypatch, path, changes, key, mend)
+
+
+def _check(lab: TestLab, capsys: Any, monkeypatch: Any, path: Path, changes: Any, key: str, mend: str) -> None:
+    if isinstance(changes, str):
+        path.write_text(changes)
+    monkeypatch.setattr("sys.argv", ["bakeoff", "--lab", str(lab.root), "plan", "counting", "--profile", "full"])
+    assert cli.main() == 2
+    message = capsys.readouterr().err
+    assert message.count("bakeoff: ") == 1 and "Traceback" not in message
+    assert f"{key}: " in message
+    assert mend in message.split("Mend: ")[1]
+    if "constraints leave" not in message and key != "constraints":
+        assert path.name in message or "references" in mend
+    assert not (lab.root / ".bakeoff").exists(), "nothing is started on bad input"
+
+
+def test_message_names_the_line(lab: TestLab, capsys: Any, monkeypatch: Any) -> None:
+    path = lab.experiment()
+    lines = path.read_text().splitlines()
+    number = next(i for i, line in enumerate(lines) if line.startswith("replications")) + 1
+    path.write_text("\n".join(lines).replace("replications: 2", "replications: two"))
+    monkeypatch.setattr("sys.argv", ["bakeoff", "--lab", str(lab.root), "plan", "counting"])
+    assert cli.main() == 2
+    assert f"{path}:{number}: replications: " in capsys.readouterr().err
+
+
+def test_not_utf8(lab: TestLab, capsys: Any, monkeypatch: Any) -> None:
+    lab.experiment().write_bytes(b"title: \xff\xfe\n")
+    monkeypatch.setattr("sys.argv", ["bakeoff", "--lab", str(lab.root), "plan", "counting"])
+    assert cli.main() == 2
+    assert "save the file as UTF-8" in capsys.readouterr().err
+
+
+def test_installed_command_exits_2(lab: TestLab) -> None:
+    lab.experiment(replications=0)
+    done = lab.run("run", "counting", check=2)
+    assert "Traceback" not in done.stderr and done.stderr.count("\n") == 1
+    error = lab.json("run", "counting", check=2)["error"]
+    assert error["key"] == "replications" and error["exit"] == 2 and error["mend"]
+    assert not (lab.root / ".bakeoff").exists()
