@@ -64,9 +64,9 @@ def parameters(experiment: Experiment, cell: Cell) -> dict[str, Scalar]:
 def make(experiment: Experiment, seed: int | None = None) -> list[Trial]:
     """All trials in running order.
 
-    `blocks`: randomised complete blocks, each replication one shuffled pass over all cells
-    (Box, Hunter & Hunter 2005, ch. 4). `random`: one shuffle over everything. `fixed`: as written. A shuffle sorts by a hash of
-    seed, block and cell, so it depends on no library's generator.
+    `blocks`: randomised complete blocks, each replication one shuffled pass over all cells (Box, Hunter & Hunter
+    2005, ch. 4). `random`: one shuffle over everything. `fixed`: as written. A shuffle sorts by a hash of seed, block
+    and cell, so it depends on no library's generator.
     """
     seed = experiment.seed if seed is None else seed
     kind = experiment.procedure.kind

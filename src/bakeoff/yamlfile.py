@@ -133,7 +133,7 @@ def _explain(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
         return "this key is unknown", "remove it" + (f"; known keys are: {', '.join(sorted(known))}" if known else "")
     if kind.startswith("union_tag"):
         tag = str(ctx["discriminator"]).strip("'")
-        known = sorted(
+        tags = sorted(
             t for node in _schemas_at(model, error["loc"]) for t in node.get("discriminator", {}).get("mapping", {})
         )
         found = "is missing" if kind == "union_tag_not_found" else f"{ctx.get('tag')!r} is not known"

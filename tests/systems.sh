@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# The systems' own tests, each in its own language. A folder with go.mod or Cargo.toml below systems/ is one.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+ran=0
+while read -r module; do
+    folder=$(dirname "$module")
+    echo "== $folder"
+    (cd "$folder" && test -z "$(gofmt -l .)" && go vet ./... && go test ./...)
+    ran=$((ran + 1))
+done < <(find systems -name go.mod -not -path '*/node_modules/*' | sort)
+echo "$ran folders of Go systems tested"
+test "$ran" -gt 0
