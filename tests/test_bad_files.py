@@ -73,7 +73,7 @@ EXPERIMENTS: list[Case] = [
         "profiles.p.factors",
         "show",
     ),
-    ("profile's unknown key", {"profiles": {"p": {"reps": 1}}}, "profiles.p.reps", "known keys"),
+    ("profile's unknown key", {"profiles": {"p": {"rep": 1}}}, "profiles.p.rep", "did you mean"),
     ("expectation is no formula", {"expect": {"result": {"count": "a b"}}}, "expect.result.count", "a * b"),
 ]
 PART = {"command": ["sh"]}

@@ -47,7 +47,9 @@ def test_a_trial_is_stored_whole(tmp_path: Path) -> None:
     store, run = filled(tmp_path)
     trial = store.planned(run)[0]
     store.begin(run, trial, FACTS)
-    outcome = Outcome("ok", artefacts=[("main.stdout", "text/plain", b"hello\n" * 1000)], flags=[("stolen_cpu", "why")])
+    outcome = Outcome(
+        "ok", artefacts=[("main.stdout", "text/plain", b"hello\n" * 1000)], flags=[("stolen_cpu", "why", {})]
+    )
     outcome.observe("cpu", "s", 1.5)
     outcome.observe("cpu", "s", 0.5, {"part": "sidecar"})
     outcome.observe("missing", "s", None)
@@ -77,7 +79,7 @@ def test_a_failed_finish_stores_nothing(tmp_path: Path) -> None:
     store, run = filled(tmp_path)
     trial = store.planned(run)[0]
     store.begin(run, trial, FACTS)
-    outcome = Outcome("ok", flags=[("same", "a"), ("same", "b")])
+    outcome = Outcome("ok", flags=[("same", "a", {}), ("same", "b", {})])
     outcome.observe("cpu", "s", 1.0)
     with pytest.raises(Exception, match="UNIQUE"):
         store.finish(run, trial, outcome, FACTS)

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from bakeoff import formula
-from bakeoff.quantities import CpuList, Seconds, SizeBytes, problem
+from bakeoff.procedure import Procedure
+from bakeoff.quantities import Seconds, problem
 from bakeoff.yamlfile import Strict
 
 Scalar = bool | int | float | str
@@ -93,40 +94,11 @@ class Constraint(Strict):
         return self
 
 
-class Limits(Strict):
-    """What the instrument holds the system to."""
-
-    cpus: CpuList | None = Field(None, description="CPU set, such as 0 or 0-1")
-    cpu: float | None = Field(None, gt=0, description="CPU time a second, in cores")
-    memory: SizeBytes | None = Field(None, description="memory of all processes together")
-
-
 class Expect(Strict):
     """What a right answer looks like. A trial that differs is `wrong`, whatever its speed."""
 
     exit: int | None = Field(0, description="exit code of the main part; null for any")
     result: dict[str, Formula] = Field({}, description="keys of the result marker and the formulas of their values")
-
-
-class ExecProcedure(Strict):
-    """The system's main part runs to its end."""
-
-    kind: Literal["exec"]
-    timeout: Seconds = 600.0
-    sample: Seconds = Field(0.1, description="interval of the CPU and memory series; 0 for none")
-    counters: bool = Field(False, description="read the hardware counters where the machine has them")
-    limits: Limits = Limits()
-
-
-class BuildProcedure(Strict):
-    """A clean build in an empty folder, with compiler caches off."""
-
-    kind: Literal["build"]
-    timeout: Seconds = 1800.0
-    limits: Limits = Limits()
-
-
-Procedure = Annotated[ExecProcedure | BuildProcedure, Field(discriminator="kind")]
 
 
 class Between(Strict):
@@ -188,6 +160,13 @@ class BuildPlan(Strict):
     timeout: Seconds = 1800.0
 
 
+class Repeat(Strict):
+    """Cells that are repeated more or less often than the others."""
+
+    cells: Match
+    replications: int = Field(ge=1, le=10_000)
+
+
 class ProfileFactor(Strict):
     """The levels that a profile keeps, with the values that it changes."""
 
@@ -201,6 +180,7 @@ class Profile(Strict):
     systems: list[SystemName] | None = None
     factors: dict[Name, ProfileFactor] = {}
     replications: int | None = Field(None, ge=1, le=10_000)
+    repeat: list[Repeat] | None = None
     warm_up: int | None = Field(None, ge=0, le=1000)
     procedure: dict[str, Any] = {}
     builds: BuildPlan | None = None
@@ -224,6 +204,7 @@ class Experiment(Strict):
     metrics: dict[Parameter, Metric] = Field(min_length=1)
     primary: str | None = Field(None, description="the metric that answers the question; the first one if not set")
     replications: int = Field(5, ge=1, le=10_000)
+    repeat: list[Repeat] = Field([], description="cells with another number of replications; the last that fits counts")
     warm_up: int = Field(0, ge=0, le=1000, description="trials of each cell that are run first and left out")
     order: Literal["blocks", "random", "fixed"] = "blocks"
     seed: int = Field(1, ge=0)
@@ -297,22 +278,28 @@ def _check_metrics(experiment: Experiment) -> None:
 def _check_constraints(experiment: Experiment) -> None:
     for index, constraint in enumerate(experiment.constraints):
         for match in (constraint.exclude, constraint.when, constraint.only):
-            for factor, levels in (match or {}).items():
-                known = experiment.systems if factor == "system" else experiment.factors.get(factor, None)
-                if known is None:
-                    raise problem(
-                        f"there is no factor {factor!r}",
-                        f"use system or one of {', '.join(experiment.factors) or '(no factors)'}",
-                        f"constraints.{index}",
-                    )
-                names = known if isinstance(known, list) else list(known.levels)
-                wrong = [level for level in levels if level not in names]
-                if wrong:
-                    raise problem(
-                        f"{factor} has no level {wrong[0]!r}",
-                        f"use one of {', '.join(names)}",
-                        f"constraints.{index}",
-                    )
+            _check_match(experiment, match or {}, f"constraints.{index}")
+    for index, repeat in enumerate(experiment.repeat):
+        _check_match(experiment, repeat.cells, f"repeat.{index}.cells")
+
+
+def _check_match(experiment: Experiment, match: dict[str, list[str]], key: str) -> None:
+    for factor, levels in match.items():
+        known = experiment.systems if factor == "system" else experiment.factors.get(factor, None)
+        if known is None:
+            raise problem(
+                f"there is no factor {factor!r}",
+                f"use system or one of {', '.join(experiment.factors) or '(no factors)'}",
+                key,
+            )
+        names = known if isinstance(known, list) else list(known.levels)
+        wrong = [level for level in levels if level not in names]
+        if wrong:
+            raise problem(
+                f"{factor} has no level {wrong[0]!r}",
+                f"use one of {', '.join(names)}",
+                key,
+            )
 
 
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.errors import CannotRun
-from bakeoff.experiment import Limits
 from bakeoff.places import HERE, Place
+from bakeoff.procedure import Limits
 
 Json = dict[str, Any]
 
@@ -114,16 +114,14 @@ def execute(watched: Watched) -> Json:
     return result
 
 
-class Service:
-    """A process tree that is kept up under `bakeoff-exec --serve`."""
+class Streaming:
+    """An instrument that tells events while it runs, one JSON object a line. Closing its input ends it."""
 
-    def __init__(self, watched: Watched) -> None:
-        self._process = _start(watched.words("--serve"))
+    def __init__(self, words: list[str]) -> None:
+        self._process = _start(words)
         assert self._process.stderr is not None
         self._complaints = _drain(self._process.stderr)
         self._events: queue.Queue[Json | None] = queue.Queue()
-        self.markers: list[Json] = []
-        self.end: Json | None = None
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
@@ -143,12 +141,55 @@ class Service:
             return None
         if event is None:
             self._events.put(None)
+        return event
+
+    def close(self) -> int:
+        """Ends the instrument and returns its exit code."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            return self._process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the instrument still runs."""
+        return self._process.poll() is None
+
+    @property
+    def complaints(self) -> str:
+        """What the instrument wrote to its standard error, at most its last 4 KiB."""
+        return str(self._complaints())
+
+
+class Service(Streaming):
+    """A process tree that is kept up under `bakeoff-exec --serve`."""
+
+    def __init__(self, watched: Watched) -> None:
+        super().__init__(watched.words("--serve"))
+        self.markers: list[Json] = []
+        self.exited: Json | None = None
+        self.end: Json | None = None
+
+    def next(self, timeout: float) -> Json | None:
+        """The next event; markers and ends are remembered."""
+        event = super().next(timeout)
+        if event is None:
             return None
         if event["event"] == "marker":
             self.markers.append(event)
-        if event["event"] == "end":
+        elif event["event"] == "exited":
+            self.exited = event
+        elif event["event"] == "end":
             self.end = event
         return event
+
+    def catch_up(self) -> None:
+        """Takes in the events that have come, without waiting."""
+        while self.next(0.0) is not None:
+            pass
 
     def order(self, order: str, answer: str, timeout: float = 10.0, **details: Any) -> Json:
         """Gives an order and returns its answer; events on the way are kept."""
@@ -162,8 +203,7 @@ class Service:
             if event["event"] == answer:
                 return event
         raise CannotRun(
-            f"bakeoff-exec gave no answer to {order!r}: {self._complaints() or 'it ended'}",
-            "see the trial's logs",
+            f"bakeoff-exec gave no answer to {order!r}: {self.complaints or 'it ended'}", "see the trial's logs"
         )
 
     def phase(self, name: str) -> Json:
@@ -172,30 +212,11 @@ class Service:
 
     def stop(self, timeout: float = 30.0) -> Json:
         """Stops the tree and returns the instrument's result."""
+        self.catch_up()
         try:
             return self.end or self.order("stop", "end", timeout=timeout)
         finally:
             self.close()
-
-    def close(self) -> None:
-        """Ends the instrument, and with it the tree."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        try:
-            self._process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-    @property
-    def alive(self) -> bool:
-        """Whether the instrument still runs."""
-        return self._process.poll() is None
-
-    @property
-    def complaints(self) -> str:
-        """What the instrument wrote to its standard error, at most its last 4 KiB."""
-        return str(self._complaints())
 
 
 def sweep() -> Json | None:

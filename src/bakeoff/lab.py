@@ -126,6 +126,7 @@ class Lab:
                     key=f"systems.{index}",
                 )
             known = parameters | BUILT_IN | set(system.parameters)
+            check_procedure(experiment, known, file)
             check_placeholders(system, known, self.system_folders[name] / "system.yaml", file)
         if experiment.references:
             references.read(file.parent / experiment.references)
@@ -138,6 +139,25 @@ def parameter_names(experiment: Experiment) -> set[str]:
         for level in factor.levels.values():
             names |= set(level) if isinstance(level, dict) else {factor_name}
     return names
+
+
+def check_procedure(experiment: Experiment, known: set[str], file: Path) -> None:
+    """Raises BadInput if the procedure uses a parameter that nobody sets."""
+
+    def look(value: object, key: str) -> None:
+        if isinstance(value, dict):
+            for name, inside in value.items():
+                look(inside, f"{key}.{name}")
+        elif isinstance(value, list):
+            for index, inside in enumerate(value):
+                look(inside, f"{key}.{index}")
+        elif isinstance(value, str):
+            for used in PLACEHOLDER.findall(value):
+                if used not in known:
+                    mend = f"use one of {', '.join(sorted(known))}, or set it in every level of a factor"
+                    raise BadInput(f"{{{used}}} is set neither by a factor nor by the lab", mend, file=file, key=key)
+
+    look(experiment.procedure.model_dump(mode="json", by_alias=True), "procedure")
 
 
 def check_placeholders(system: System, known: set[str], file: Path, experiment: Path) -> None:

@@ -52,6 +52,12 @@ def steps(experiment: Experiment, system: str, cell: Cell) -> list[Cell]:
     return [step for step in every if _allowed(experiment.constraints, {"system": system, **cell, **step})]
 
 
+def replications(experiment: Experiment, system: str, cell: Cell) -> int:
+    """How often a cell is repeated."""
+    fitting = [each for each in experiment.repeat if _matches(each.cells, {"system": system, **cell})]
+    return fitting[-1].replications if fitting else experiment.replications
+
+
 def parameters(experiment: Experiment, cell: Cell) -> dict[str, Scalar]:
     """The parameters that a cell's levels set together."""
     values: dict[str, Scalar] = {}
@@ -74,13 +80,14 @@ def make(experiment: Experiment, seed: int | None = None) -> list[Trial]:
     if not units:
         raise BadInput("the constraints leave no cell", "loosen them", key="constraints")
     ordered: list[tuple[int, str, str, Cell]] = []
-    for block in range(1 - experiment.warm_up, experiment.replications + 1):
-        trials = [(block, kind, system, cell) for system, cell in units]
+    often = {(system, cell_text(cell)): replications(experiment, system, cell) for system, cell in units}
+    last = max(often.values())
+    for block in range(1 - experiment.warm_up, last + 1):
+        trials = [(block, kind, system, cell) for system, cell in units if block <= often[system, cell_text(cell)]]
         if experiment.builds and kind != "build" and 1 <= block <= experiment.builds.replications:
             trials += [(block, "build", system, {}) for system in experiment.systems]
         ordered += trials if experiment.order == "fixed" else sorted(trials, key=lambda t: _draw(seed, t))
-    first = experiment.replications + 1
-    for block in range(first, (experiment.builds.replications if experiment.builds else 0) + 1):
+    for block in range(last + 1, (experiment.builds.replications if experiment.builds else 0) + 1):
         trials = [(block, "build", system, {}) for system in experiment.systems]
         ordered += sorted(trials, key=lambda t: _draw(seed, t))
     if experiment.order == "random":

@@ -16,9 +16,10 @@ from typing import Any
 
 from bakeoff import cache, toolbox
 from bakeoff.errors import BadInput
-from bakeoff.experiment import PLACEHOLDER, Limits, Scalar
+from bakeoff.experiment import PLACEHOLDER, Scalar
 from bakeoff.instruments import Watched, execute
 from bakeoff.lab import Lab
+from bakeoff.procedure import Limits
 from bakeoff.system import Command, System
 from bakeoff.toolbox import ToolState
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from bakeoff import yamlfile
 from bakeoff.errors import BadInput, choose
 from bakeoff.experiment import Experiment
@@ -43,16 +45,25 @@ def resolve(experiment: Experiment, profile: str | None, file: Path | str = "exp
             level: _merged(experiment.factors[name].levels.get(level), values)
             for level, values in factor.levels.items()
         }
-    for key in ("replications", "warm_up", "builds"):
+    for key in ("replications", "warm_up", "builds", "repeat"):
         if (value := getattr(change, key)) is not None:
-            data[key] = value.model_dump() if key == "builds" else value
-    data["procedure"] = data["procedure"] | change.procedure
+            data[key] = _plain(value)
+    data["procedure"] = _merged(data["procedure"], change.procedure)
     data["constraints"] = [c for c in data["constraints"] if _still_applies(c, data)]
     return yamlfile.validate(data, Experiment, f"{file} (profile {profile})")
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value.model_dump() if isinstance(value, BaseModel) else value
+
+
 def _merged(base: object, change: object) -> object:
-    return base | change if isinstance(base, dict) and isinstance(change, dict) else change
+    """The base with what the change says otherwise, at any depth."""
+    if not (isinstance(base, dict) and isinstance(change, dict)):
+        return change
+    return base | {key: _merged(base.get(key), value) for key, value in change.items()}
 
 
 def _still_applies(constraint: dict[str, Any], data: dict[str, Any]) -> bool:

@@ -222,7 +222,9 @@ def _flag_theft(experiment: Experiment, before: dict[str, Any], after: dict[str,
     outcome.observe("stolen_cpu", "1", share)
     if share > experiment.validity.stolen_cpu and ticks >= 10:
         bound = experiment.validity.stolen_cpu
-        outcome.flags.append(("stolen_cpu", f"{share:.1%} of the CPU time went to other guests, more than {bound:.0%}"))
+        outcome.flags.append(
+            ("stolen_cpu", f"{share:.1%} of the CPU time went to other guests, more than {bound:.0%}", {})
+        )
 
 
 @contextmanager

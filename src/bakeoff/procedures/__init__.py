@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from bakeoff.procedures.build import build_trial
 from bakeoff.procedures.exec import exec_trial
+from bakeoff.procedures.serve import serve_trial
 from bakeoff.procedures.task import Task
 from bakeoff.store.store import Outcome
 
-PROCEDURES: dict[str, Callable[[Task], Outcome]] = {"build": build_trial, "exec": exec_trial}
+PROCEDURES: dict[str, Callable[[Task], Outcome]] = {"build": build_trial, "exec": exec_trial, "serve": serve_trial}
 
 __all__ = ["PROCEDURES", "Task"]

@@ -6,10 +6,11 @@ import json
 from contextlib import ExitStack
 
 from bakeoff import formula
-from bakeoff.experiment import ExecProcedure, Metric
+from bakeoff.experiment import Metric
 from bakeoff.instruments import Json, execute
 from bakeoff.metrics import STANDARD
-from bakeoff.procedures.helpers import NotReady, start_helpers
+from bakeoff.procedure import ExecProcedure
+from bakeoff.procedures.parts import NotReady, start_parts
 from bakeoff.procedures.task import Task
 from bakeoff.store.store import Outcome
 
@@ -23,7 +24,7 @@ def exec_trial(task: Task) -> Outcome:
     try:
         with ExitStack() as stack:
             others = {name: part for name, part in system.parts.items() if name != system.main}
-            helpers = start_helpers(stack, task, others)
+            helpers = start_parts(stack, task, others)
             result = execute(
                 task.watched(
                     system.main,
@@ -32,11 +33,11 @@ def exec_trial(task: Task) -> Outcome:
                     timeout=procedure.timeout,
                     sample=procedure.sample,
                     counters=procedure.counters,
-                    scratch=task.scratch,
+                    scratch=None if helpers else task.scratch,
                 )
             )
             for name, service in helpers.items():
-                _window(outcome, service.stop(), {"part": name, "role": system.parts[name].role})
+                observe_window(outcome, service.stop(), {"part": name, "role": system.parts[name].role})
     except NotReady as error:
         return Outcome("failed", str(error), artefacts=task.log_files())
     _judge(task, result, outcome)
@@ -146,7 +147,7 @@ def _series(result: Json, outcome: Outcome) -> None:
             outcome.series.append((name, unit, {}, times, series[key]))
 
 
-def _window(outcome: Outcome, end: Json, labels: dict[str, str]) -> None:
-    """A helper part's own resources, labelled with its part and role."""
+def observe_window(outcome: Outcome, end: Json, labels: dict[str, str]) -> None:
+    """One part's resources of a window or of its whole life, labelled with its part and role."""
     for name, standard in STANDARD.items():
         outcome.observe(name, standard.unit, end.get(standard.key), labels)

@@ -52,7 +52,7 @@ class Outcome:
     series: list[tuple[str, str, Labels, list[float], list[float]]] = field(default_factory=list)
     histograms: list[tuple[str, str, Labels, str]] = field(default_factory=list)
     artefacts: list[tuple[str, str, bytes]] = field(default_factory=list)  # name, media type, data
-    flags: list[tuple[str, str]] = field(default_factory=list)
+    flags: list[tuple[str, str, Labels]] = field(default_factory=list)  # flag, detail, the step it is about
 
     def observe(self, name: str, unit: str, value: float | None, labels: Labels | None = None) -> None:
         """Adds a number; None (not measured) adds nothing."""
@@ -184,7 +184,10 @@ class Store:
                 }
                 for name, kind, data in outcome.artefacts
             ]
-            reasons = [{"trial_id": trial.id, "flag": flag, "detail": detail} for flag, detail in outcome.flags]
+            reasons = [
+                {"trial_id": trial.id, "flag": flag, "labels": canonical(labels), "detail": detail}
+                for flag, detail, labels in outcome.flags
+            ]
             for table, rows in ((artefacts, files), (flags, reasons)):
                 if rows:
                     db.execute(insert(table), rows)
@@ -214,7 +217,7 @@ class Store:
                 db.execute(insert(table), rows)
 
     def _metric(self, db: Connection, name: str, unit: str, labels: Labels) -> int:
-        key = (name, unit, json.dumps(dict(labels), sort_keys=True))
+        key = (name, unit, canonical(labels))
         if key not in self._metric_ids:
             where = (metrics.c.name == key[0]) & (metrics.c.unit == key[1]) & (metrics.c.labels == key[2])
             found = db.execute(select(metrics.c.id).where(where)).scalar()
@@ -230,6 +233,11 @@ class Store:
         with self.engine.connect() as db:
             data = db.execute(query).scalar()
         return None if data is None else zlib.decompress(data)
+
+
+def canonical(labels: Labels) -> str:
+    """Labels as the store holds them: a JSON object with sorted keys."""
+    return json.dumps(dict(labels), sort_keys=True)
 
 
 def pack(numbers: Iterable[float]) -> bytes:

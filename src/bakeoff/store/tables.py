@@ -135,6 +135,7 @@ flags = Table(
     metadata,
     Column("trial_id", ForeignKey("trials.id", ondelete="CASCADE"), primary_key=True),
     Column("flag", String(40), primary_key=True),
+    Column("labels", Text, primary_key=True),  # JSON object: the step that the flag is about, or {} for the whole trial
     Column("detail", Text, nullable=False),
 )
 

@@ -89,9 +89,10 @@ def upgrade() -> None:
         "flags",
         sa.Column("trial_id", sa.Integer(), nullable=False),
         sa.Column("flag", sa.String(length=40), nullable=False),
+        sa.Column("labels", sa.Text(), nullable=False),
         sa.Column("detail", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["trial_id"], ["trials.id"], name=op.f("fk_flags_trial_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("trial_id", "flag", name=op.f("pk_flags")),
+        sa.PrimaryKeyConstraint("trial_id", "flag", "labels", name=op.f("pk_flags")),
     )
     op.create_table(
         "histograms",

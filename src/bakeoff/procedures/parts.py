@@ -18,11 +18,15 @@ class NotReady(Exception):
     """A part did not become ready: which, and why."""
 
 
-def start_helpers(stack: ExitStack, task: Task, parts: dict[str, Part]) -> dict[str, Service]:
-    """Starts parts in the order written, each when the one before is ready; the stack stops them."""
+def start_parts(stack: ExitStack, task: Task, parts: dict[str, Part], **settings: object) -> dict[str, Service]:
+    """Starts parts in the order written, each when the one before is ready; the stack stops them, the last one first.
+
+    The first part's instrument makes the scratch folder, and so removes it after all others have ended.
+    """
     services: dict[str, Service] = {}
     for name, part in parts.items():
-        service = Service(task.watched(name, part))
+        scratch = {} if services else {"scratch": task.scratch}
+        service = Service(task.watched(name, part, **scratch, **settings))
         stack.callback(service.close)
         services[name] = service
         if part.ready is not None:
@@ -39,7 +43,8 @@ def await_ready(task: Task, name: str, ready: Ready, service: Service) -> float:
     else:
         target = substitute([ready.http or ready.tcp or ""], task.values)[0]
         while not _answers(task, target, ready):
-            if not service.alive or any_exit(service):
+            service.catch_up()
+            if not service.alive or service.exited or service.end:
                 raise NotReady(f"the part {name} ended before it was ready{_tail(task, name)}")
             if time.monotonic() > deadline:
                 raise NotReady(f"the part {name} was not ready within {ready.timeout:g} s ({target})")
@@ -56,14 +61,6 @@ def _await_event(name: str, ready: Ready, service: Service, deadline: float) -> 
                 return
             raise NotReady(f"the part {name} ended with {event.get('exit')} before it was ready")
     raise NotReady(f"the part {name} was not ready within {ready.timeout:g} s")
-
-
-def any_exit(service: Service) -> bool:
-    """Whether the part has ended by itself, without waiting."""
-    while (event := service.next(0.0)) is not None:
-        if event["event"] in ("exited", "end"):
-            return True
-    return False
 
 
 def _answers(task: Task, target: str, ready: Ready) -> bool:

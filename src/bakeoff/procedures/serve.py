@@ -1,0 +1,219 @@
+"""The procedure `serve`: start, make ready, check, warm up, load step by step, leave idle, stop."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import ExitStack
+from typing import Any
+
+from bakeoff import generator, plan, settling
+from bakeoff.experiment import PLACEHOLDER
+from bakeoff.generator import Generator
+from bakeoff.instruments import Interrupted, Json, Service
+from bakeoff.metrics import STANDARD
+from bakeoff.plan import Cell
+from bakeoff.procedure import CpuSets, Load, ServeProcedure
+from bakeoff.procedures.check import wrong_answer
+from bakeoff.procedures.exec import observe_window
+from bakeoff.procedures.parts import NotReady, start_parts
+from bakeoff.procedures.task import Task
+from bakeoff.store.store import Outcome
+
+SUMS = ("cpu", "cpu_user", "cpu_system", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
+LATENCIES = {name: standard.key for name, standard in STANDARD.items() if name.startswith("latency_")}
+
+
+class Failed(Exception):
+    """The trial cannot go on: its status and the reason."""
+
+    def __init__(self, status: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+def serve_trial(task: Task) -> Outcome:
+    """Carries out one trial; one start of the system is one replication, its steps are repeated measures within."""
+    procedure = task.experiment.procedure
+    assert isinstance(procedure, ServeProcedure)
+    outcome = Outcome("ok")
+    try:
+        with ExitStack() as stack:
+            Serving(task, procedure, outcome, stack).carry_out()
+    except NotReady as error:
+        outcome.status, outcome.reason = "failed", str(error)
+    except Failed as error:
+        outcome.status, outcome.reason = error.status, str(error)
+    except KeyboardInterrupt:
+        raise Interrupted(None) from None
+    outcome.artefacts += task.log_files()
+    return outcome
+
+
+class Serving:
+    """A system that is up, and the load that it is put under."""
+
+    def __init__(self, task: Task, procedure: ServeProcedure, outcome: Outcome, stack: ExitStack) -> None:
+        self.task, self.procedure, self.outcome, self.stack = task, procedure, outcome, stack
+        asked = CpuSets() if procedure.cpus == "auto" else procedure.cpus
+        self.cpus, self.load_cpus = generator.cpu_sets(asked.system, asked.load)
+        self.services: dict[str, Service] = {}
+        self.files = 0
+
+    def carry_out(self) -> None:
+        """All of the trial, in order."""
+        self._start()
+        for request in self.procedure.checks:
+            if problem := wrong_answer(self.task, self._fill(self.procedure.url), request, self._fill):
+                raise Failed("wrong", problem)
+        steps = plan.steps(self.task.experiment, self.task.trial.system, self.task.trial.cell)
+        if not steps:
+            raise Failed("failed", "the constraints leave this cell no step")
+        if self.procedure.warm_up is not None:
+            self._warm_up(steps[0])
+        for step in steps:
+            time.sleep(self.procedure.pause)
+            self._step(step)
+        self._idle()
+        self._stop()
+
+    def _start(self) -> None:
+        limits = self.procedure.limits
+        limits = limits.model_copy(update={"cpus": limits.cpus or self.cpus})
+        began = time.monotonic()
+        settings = {"limits": limits, "sample": self.procedure.sample, "counters": self.procedure.counters}
+        self.services = start_parts(self.stack, self.task, self.task.prepared.system.parts, **settings)
+        self.outcome.observe("ready_time", "s", time.monotonic() - began)
+        self._cut("ready", {"phase": "start"})
+
+    def _warm_up(self, first: Cell) -> None:
+        """Loads the system as in the first step until a change-point test finds the rate settled."""
+        warm_up = self.procedure.warm_up
+        assert warm_up is not None
+        load = self.procedure.load.model_copy(update={"duration": f"{warm_up.at_most}s", "requests": None})
+        if warm_up.connections is not None:
+            load = load.model_copy(update={"connections": warm_up.connections})
+        rates: list[float] = []
+        began = time.monotonic()
+        settled = False
+        loading = self._generator(load, first)
+        for event in loading:
+            if event["event"] == "progress":
+                rates.append(float(event["rate"]))
+                settled = settling.settled(rates)
+                if settled and time.monotonic() - began >= warm_up.at_least:
+                    break
+        loading.close()
+        self._alive()
+        self.outcome.observe("warm_up_time", "s", time.monotonic() - began)
+        if not settled and warm_up.at_most >= settling.LEAST:
+            detail = f"the rate had not settled after {warm_up.at_most:g} s of warm-up"
+            self.outcome.artefacts.append(("warm-up.json", "application/json", json.dumps(rates).encode()))
+            self.outcome.flags.append(("not_settled", detail, {}))
+
+    def _step(self, step: Cell) -> None:
+        labels = dict(step)
+        self._cut(plan.cell_text(step) or "load", None)
+        loading = self._generator(self.procedure.load, step)
+        result = next((event for event in loading if event["event"] == "step"), None)
+        code = loading.close()
+        windows = self._cut("between", labels)
+        self._alive()
+        if result is None:
+            raise Failed("failed", f"the load generator gave no result (exit {code}): {loading.complaints}")
+        self._observe(result, windows, labels)
+
+    def _observe(self, result: Json, windows: dict[str, Json], labels: dict[str, str]) -> None:
+        """The figures of one step."""
+        outcome = self.outcome
+        for name in ("throughput", "errors", "requests"):
+            outcome.observe(name, STANDARD[name].unit, result[STANDARD[name].key], labels)
+        outcome.observe("load_cpu", "s", result["cpu_seconds"], labels)
+        if result["ok"]:
+            for name, key in LATENCIES.items():
+                outcome.observe(name, "s", result["latency_us"][key] / 1e6, labels)
+            cpu = sum(window["cpu_s"] for window in windows.values())
+            outcome.observe("cpu_per_request", "s", cpu / result["ok"], labels)
+        for name, count in result["errors"].items():
+            outcome.observe(f"errors_{name}", "1", count, labels)
+        for name, data in (result.get("histograms") or {}).items():
+            if data:
+                outcome.histograms.append((name.removesuffix("_us"), "us", labels, data))
+        series = result["series"]
+        for name, unit, scale in (("rate", "1/s", 1.0), ("p99_us", "s", 1e-6)):
+            values = [value * scale for value in series[name]]
+            outcome.series.append((name.removesuffix("_us"), unit, labels, series["t_s"], values))
+        outcome.flags += [(flag["name"], flag["reason"], labels) for flag in result["flags"]]
+        slim = {key: value for key, value in result.items() if key not in ("histograms", "series")}
+        name = f"load {plan.cell_text(labels)}".strip() + ".json"
+        outcome.artefacts.append((name[:80], "application/json", json.dumps(slim).encode()))
+
+    def _idle(self) -> None:
+        if self.procedure.idle:
+            self._cut("idle", None)
+            time.sleep(self.procedure.idle)
+            self._cut("stop", {"phase": "idle"})
+            self._alive()
+
+    def _stop(self) -> None:
+        system = self.task.prepared.system
+        for name, service in reversed(self.services.items()):
+            end = service.stop()
+            labels = {"part": name, "role": system.parts[name].role, "phase": "whole"}
+            observe_window(self.outcome, end, labels)
+            if name == system.main:
+                self.outcome.observe("stop_time", "s", end.get("stop_s"))
+            if end.get("leftover"):
+                raise Failed("failed", f"the part {name} left behind what could not be removed: {end['leftover']}")
+
+    def _cut(self, name: str, labels: dict[str, str] | None) -> dict[str, Json]:
+        """Ends the present phase in all parts and begins the next; with labels, the ended windows are observed."""
+        windows = {part: service.phase(name) for part, service in self.services.items()}
+        if labels is None:
+            return windows
+        several = len(windows) > 1
+        for part, window in windows.items():
+            if several:
+                role = self.task.prepared.system.parts[part].role
+                observe_window(self.outcome, _as_result(window), labels | {"part": part, "role": role})
+        whole = [_as_result(window) for window in windows.values()]
+        for metric in (*SUMS, "peak_memory", "memory"):
+            total = sum(window.get(STANDARD[metric].key) or 0 for window in whole)
+            self.outcome.observe(metric, STANDARD[metric].unit, total, labels)
+        return windows
+
+    def _generator(self, load: Load, step: Cell) -> Generator:
+        values = self.task.values | plan.parameters(self.task.experiment, {**self.task.trial.cell, **step})
+        cpus = generator.count(self.load_cpus)
+        document = generator.job(load, self.procedure.url, lambda text: fill(text, values), cpus)
+        document["seed"] = self.task.seed + self.task.trial.position
+        self.files += 1
+        loading = Generator(
+            document, self.task.logs / f"job {self.files}.json", cpus=self.load_cpus, place=self.task.place
+        )
+        self.stack.callback(loading.close)
+        return loading
+
+    def _fill(self, text: Any) -> Any:
+        return fill(text, self.task.values)
+
+    def _alive(self) -> None:
+        for name, service in self.services.items():
+            service.catch_up()
+            if service.exited or service.end or not service.alive:
+                raise Failed("failed", f"the part {name} ended under load")
+
+
+def fill(text: Any, values: dict[str, Any]) -> Any:
+    """A text with its parameters filled in; a text that is nothing but one parameter becomes that parameter's value."""
+    if not isinstance(text, str):
+        return text
+    whole = PLACEHOLDER.fullmatch(text)
+    if whole:
+        return values[whole[1]]
+    return PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
+
+
+def _as_result(window: Json) -> Json:
+    """A window with the keys of a whole result."""
+    return window | {"peak_memory_bytes": window.get("memory_peak_bytes"), "peak_processes": window.get("processes")}

@@ -1,0 +1,49 @@
+"""When a warm-up is over: the rate has no change point any more."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAST = 8  # rates; with fewer, hardly any order of them is rare enough to show a change
+WINDOW = 12  # the last rates that are looked at
+SMALL = 0.02  # a change of less than this share does not matter
+PERMUTATIONS = 500
+
+
+def settled(rates: Sequence[float]) -> bool:
+    """Whether the last rates (1/s, one an interval of equal length) show no change point that matters.
+
+    A permutation test on cumulative sums (after Taylor, Change-Point Analysis, 2000): the largest distance of the sums
+    of the deviations from the mean is compared with that of reordered rates, all orders of up to 6 rates, else 500 random
+    ones. A change is significant if at most 5% of the orders have as large a distance, and matters if the means before
+    and after it differ by over 2%.
+    """
+    if len(rates) < LEAST:
+        return False
+    recent = np.asarray(rates[-WINDOW:], dtype=float)
+    if recent.mean() <= 0:
+        return False
+    sums = np.cumsum(recent - recent.mean())
+    at = int(np.argmax(np.abs(sums[:-1]))) + 1
+    if abs(recent[:at].mean() - recent[at:].mean()) <= SMALL * recent.mean():
+        return True
+    return probability(recent) > 0.05
+
+
+def probability(rates: NDArray[np.float64]) -> float:
+    """The share of orders of the rates whose cumulative sums go at least as far from 0 as in the order given."""
+    orders = np.array(list(_orders(len(rates))))
+    deviations = rates - rates.mean()
+    farthest = np.abs(np.cumsum(deviations[orders], axis=1)).max(axis=1)
+    return float(np.mean(farthest >= np.abs(np.cumsum(deviations)).max() * (1 - 1e-12)))
+
+
+def _orders(count: int) -> Iterable[Iterable[int]]:
+    if count <= 6:
+        return itertools.permutations(range(count))
+    generator = np.random.default_rng(0)
+    return (generator.permutation(count) for _ in range(PERMUTATIONS))
