@@ -18,9 +18,9 @@ def settled(rates: Sequence[float]) -> bool:
     """Whether the last rates (1/s, one an interval of equal length) show no change point that matters.
 
     A permutation test on cumulative sums (after Taylor, Change-Point Analysis, 2000): the largest distance of the sums
-    of the deviations from the mean is compared with that of reordered rates, all orders of up to 6 rates, else 500 random
-    ones. A change is significant if at most 5% of the orders have as large a distance, and matters if the means before
-    and after it differ by over 2%.
+    of the deviations from the mean is compared with that of reordered rates: all orders of up to 6 rates, else 500
+    random ones. A change is significant if at most 5% of the orders go as far, and matters if the means before and
+    after it differ by over 2%.
     """
     if len(rates) < LEAST:
         return False
