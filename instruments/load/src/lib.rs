@@ -1,6 +1,107 @@
-//! The instrument `bakeoff-load`, as a library, so that one package can carry all programs.
+//! The instrument `bakeoff-load`: puts an HTTP server under load and measures it.
+//!
+//! A [`job::Job`] (flags or JSON) becomes a checked [`plan::Plan`] of steps. Each step runs on threads that share nothing
+//! while it lasts: each has its own connections, arrivals, random numbers and histograms. What to send, what is right and
+//! what to record is decided by a [`worker::Worker`], which does no input or output; an engine carries it out. Each second
+//! a thread hands its record over, and [`run`] merges them. [`doubt`] says why a result may not mean what it says.
+//!
+//! Three clocks a request: *intended* (when it was due), *sent* (the write; the connect, where the request has a connection
+//! of its own), *last byte*. Response time is from intended to last byte, service time from sent to last byte, send lag
+//! from intended to sent.
+
+pub mod args;
+pub mod arrivals;
+pub mod backend;
+pub mod check;
+pub mod clock;
+pub mod connection;
+pub mod doubt;
+pub mod buffers;
+pub mod engine;
+pub mod engine_h2;
+mod engine_load;
+pub mod errors;
+pub mod exchange;
+pub mod h2_connection;
+pub mod head;
+pub mod job;
+pub mod lane;
+pub mod limits;
+pub mod output;
+pub mod plan;
+pub mod random;
+pub mod recorder;
+pub mod response;
+pub mod result;
+pub mod run;
+pub mod socket;
+pub mod stop;
+pub mod target;
+pub mod template;
+pub mod tls;
+pub mod usage;
+pub mod wire_epoll;
+pub mod wire_uring;
+pub mod worker;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::output::{Form, Output};
+use crate::run::Ending;
 
 /// Runs the program on this process's arguments and returns its exit code.
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn main() -> ExitCode {
+    ExitCode::from(program(std::env::args_os()))
+}
+
+/// Runs the program on the arguments given, of which the first is its own name, and returns its exit code.
+pub fn program(arguments: impl Iterator<Item = std::ffi::OsString>) -> u8 {
+    let args = match args::Args::try_parse_from(arguments) {
+        Ok(args) => args,
+        Err(error) => {
+            // If standard output is closed there is nobody to tell.
+            let _ = error.print();
+            return if error.use_stderr() { 2 } else { 0 };
+        }
+    };
+    if args.job_example {
+        println!("{}", serde_json::to_string_pretty(&job::example()).unwrap_or_default());
+        return 0;
+    }
+    let form = match (args.events || args.job.is_some(), args.json) {
+        (true, _) => Form::Events,
+        (false, true) => Form::Steps,
+        (false, false) => Form::Text,
+    };
+    let lifeline = args.lifeline;
+    match args.into_job().and_then(plan::Plan::new) {
+        Ok(plan) => {
+            stop::watch(lifeline);
+            carry_out(plan, Output { form })
+        }
+        Err(message) => {
+            eprintln!("bakeoff-load: {message}");
+            2
+        }
+    }
+}
+
+fn carry_out(plan: plan::Plan, output: Output) -> u8 {
+    match run::run(plan, output) {
+        Ending::Measured => {
+            output.end("measured");
+            0
+        }
+        Ending::Stopped => {
+            output.end("stopped");
+            130
+        }
+        Ending::Impossible(reason) => {
+            eprintln!("bakeoff-load: {reason}");
+            output.end("impossible");
+            3
+        }
+    }
 }

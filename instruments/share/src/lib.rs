@@ -1,1 +1,7 @@
-//! What the instruments share: the clock, durations and sizes as people write them, and JSON lines.
+//! What the instruments share: the clock, durations and sizes as people write them, JSON lines and the lifeline.
+
+pub mod clock;
+pub mod durations;
+pub mod jsonl;
+pub mod lifeline;
+pub mod sizes;

@@ -1,0 +1,5 @@
+//! The instrument as a program, for the tests of this package.
+
+fn main() -> std::process::ExitCode {
+    bakeoff_exec::main()
+}
