@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -146,7 +147,8 @@ class Streaming:
     def close(self) -> int:
         """Ends the instrument and returns its exit code."""
         if self._process.stdin is not None:
-            self._process.stdin.close()
+            with suppress(BrokenPipeError):  # what was not yet written to one that has ended
+                self._process.stdin.close()
         try:
             return self._process.wait(timeout=30)
         except subprocess.TimeoutExpired:
@@ -194,11 +196,9 @@ class Service(Streaming):
     def order(self, order: str, answer: str, timeout: float = 10.0, **details: Any) -> Json:
         """Gives an order and returns its answer; events on the way are kept."""
         assert self._process.stdin is not None
-        try:
+        with suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps({"order": order, **details}).encode() + b"\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
-            pass
         while (event := self.next(timeout)) is not None:
             if event["event"] == answer:
                 return event

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -171,6 +172,9 @@ class Runner:
             return Outcome("interrupted", "the user asked to stop")
         except CannotRun as error:
             return Outcome("failed", str(error))
+        except Exception as error:  # a fault of the lab costs one trial, not the run
+            trace = [("fault.txt", "text/plain", traceback.format_exc().encode())]
+            return Outcome("failed", f"a fault of the lab: {type(error).__name__}: {error}", artefacts=trace)
 
 
 def sweep(lab: Lab) -> None:

@@ -99,14 +99,13 @@ class Serving:
         loading = self._generator(load, first)
         for event in loading:
             if event["event"] == "progress":
-                rates.append(float(event["rate"]))
+                rates.append(event["ok"] / settling.INTERVAL)
                 settled = settling.settled(rates)
                 if settled and time.monotonic() - began >= warm_up.at_least:
                     break
         loading.close()
-        self._alive()
         self.outcome.observe("warm_up_time", "s", time.monotonic() - began)
-        if not settled and warm_up.at_most >= settling.LEAST:
+        if not settled and warm_up.at_most >= settling.LEAST * settling.INTERVAL:
             detail = f"the rate had not settled after {warm_up.at_most:g} s of warm-up"
             self.outcome.artefacts.append(("warm-up.json", "application/json", json.dumps(rates).encode()))
             self.outcome.flags.append(("not_settled", detail, {}))
@@ -118,7 +117,6 @@ class Serving:
         result = next((event for event in loading if event["event"] == "step"), None)
         code = loading.close()
         windows = self._cut("between", labels)
-        self._alive()
         if result is None:
             raise Failed("failed", f"the load generator gave no result (exit {code}): {loading.complaints}")
         self._observe(result, windows, labels)
@@ -135,7 +133,7 @@ class Serving:
             cpu = sum(window["cpu_s"] for window in windows.values())
             outcome.observe("cpu_per_request", "s", cpu / result["ok"], labels)
         for name, count in result["errors"].items():
-            outcome.observe(f"errors_{name}", "1", count, labels)
+            outcome.observe(f"errors_{name}", "1", count or None, labels)  # a class without errors is no row
         for name, data in (result.get("histograms") or {}).items():
             if data:
                 outcome.histograms.append((name.removesuffix("_us"), "us", labels, data))
@@ -153,7 +151,6 @@ class Serving:
             self._cut("idle", None)
             time.sleep(self.procedure.idle)
             self._cut("stop", {"phase": "idle"})
-            self._alive()
 
     def _stop(self) -> None:
         system = self.task.prepared.system
@@ -168,6 +165,7 @@ class Serving:
 
     def _cut(self, name: str, labels: dict[str, str] | None) -> dict[str, Json]:
         """Ends the present phase in all parts and begins the next; with labels, the ended windows are observed."""
+        self._alive()
         windows = {part: service.phase(name) for part, service in self.services.items()}
         if labels is None:
             return windows
