@@ -10,5 +10,7 @@ while read -r module; do
     (cd "$folder" && test -z "$(gofmt -l .)" && go vet ./... && go test ./...)
     ran=$((ran + 1))
 done < <(find systems -name go.mod -not -path '*/node_modules/*' | sort)
-echo "$ran folders of Go systems tested"
+echo "== systems/webserver/parser-rust"
+(cd systems/webserver/parser-rust && cargo test --locked --quiet --target-dir ../../../target/systems)
+echo "$ran folders of Go systems and the Rust parser tested"
 test "$ran" -gt 0

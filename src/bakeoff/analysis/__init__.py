@@ -1,0 +1,34 @@
+"""From stored trials to findings. Everything here is made from the store alone.
+
+The functions import what they need when they are called, so that the command line starts without the heavy libraries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bakeoff.analysis.data import RunData
+    from bakeoff.analysis.findings import Analysis
+    from bakeoff.store import Store
+
+
+def load(store: Store, run: str) -> RunData:
+    """Reads a run from the store: its experiment, systems, trials, and one row for each observed number."""
+    from bakeoff.analysis.data import load as read
+
+    return read(store, run)
+
+
+def analyse(data: RunData) -> Analysis:
+    """Summaries, comparisons with the baseline, trend lines, and the published figures beside ours."""
+    from bakeoff.analysis.pipeline import analyse as conclude
+
+    return conclude(data)
+
+
+def sentences(analysis: Analysis) -> list[str]:
+    """The answer in plain sentences, made from the findings."""
+    from bakeoff.analysis.answer import sentences as say
+
+    return say(analysis)

@@ -1,0 +1,158 @@
+"""The answer in sentences, made from the findings alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from bakeoff.analysis.findings import Analysis, Comparison, GeometricMean
+from bakeoff.analysis.numbers import count, number, with_interval
+
+SIDES = ("faster", "slower", "better", "worse", "higher", "lower")
+
+
+def sentences(analysis: Analysis) -> list[str]:
+    """The answer to the experiment's question as far as this run supports one."""
+    said = [_system(analysis, name) for name in _others(analysis)]
+    lines = [line for line in said if line]
+    if not lines:
+        lines = [_nothing(analysis)]
+    lines += [line for line in (_power(analysis), _published(analysis), _scaled(analysis)) if line]
+    lines += [f"{s.name} is unavailable here: {s.reason or s.status}." for s in analysis.systems if s.status != "ready"]
+    lines += _unfinished(analysis)
+    return lines
+
+
+def main_comparisons(analysis: Analysis) -> list[Comparison]:
+    """The comparisons with the experiment's baseline in its main metric."""
+    kind = analysis.procedure.get("procedure", {}).get("kind")
+    return [
+        c
+        for c in analysis.comparisons
+        if c.baseline == analysis.baseline and c.group.metric == analysis.primary and c.group.procedure == kind
+    ]
+
+
+def cell_name(cell: dict[str, str]) -> str:
+    """A cell in words: the level alone if there is one factor."""
+    if len(cell) == 1:
+        return next(iter(cell.values()))
+    return ", ".join(f"{factor} {level}" for factor, level in cell.items())
+
+
+def _others(analysis: Analysis) -> list[str]:
+    return [s.name for s in analysis.systems if s.name != analysis.baseline and s.status == "ready"]
+
+
+def _system(analysis: Analysis, system: str) -> str:
+    found = [c for c in main_comparisons(analysis) if c.group.system == system and c.ratio is not None]
+    if not found:
+        return ""
+    return _one_cell(analysis, found[0]) if len(found) == 1 else _many_cells(analysis, found)
+
+
+def _one_cell(analysis: Analysis, c: Comparison) -> str:
+    place = f" at {cell_name(c.group.cell)}" if c.group.cell else ""
+    figure, interval = _with_bounds(c)
+    return f"{_verdict(analysis, c.verdict, c, place)}: {figure} times {_thing(analysis, c)}{interval}."
+
+
+def _many_cells(analysis: Analysis, found: list[Comparison]) -> str:
+    verdicts = Counter(c.verdict for c in found)
+    least, most = min(found, key=_ratio), max(found, key=_ratio)
+    span = (
+        f"{number(least.ratio)} ({cell_name(least.group.cell)}) to {number(most.ratio)} "
+        f"({cell_name(most.group.cell)}) times {_thing(analysis, found[0])}"
+    )
+    mean = next((m for m in analysis.means if _same_family(m, found[0])), None)
+    if mean is not None:
+        figure, interval = _with_bounds(mean)
+        span += f", on the geometric mean {figure} times{interval}"
+    if len(verdicts) == 1:
+        return f"{_verdict(analysis, found[0].verdict, found[0], f' in all {len(found)} cells')}: {span}."
+    parts = ", ".join(f"{verdict} in {many}" for verdict, many in verdicts.most_common())
+    return f"{found[0].group.system} against {found[0].baseline}, of {len(found)} cells: {parts}; {span}."
+
+
+def _verdict(analysis: Analysis, verdict: str, c: Comparison, place: str) -> str:
+    system, baseline = c.group.system, c.baseline
+    if verdict in SIDES:
+        return f"{system} is {verdict} than {baseline}{place}"
+    if verdict == "same":
+        return f"{system} is the same as {baseline}{place}, within {number(analysis.equivalence * 100)}%"
+    return f"It is not settled whether {system} differs from {baseline}{place}"
+
+
+def _thing(analysis: Analysis, c: Comparison) -> str:
+    return f"the {analysis.metrics[c.group.metric].title.lower()}"
+
+
+def _same_family(mean: GeometricMean, c: Comparison) -> bool:
+    return (mean.system, mean.baseline, mean.metric) == (c.group.system, c.baseline, c.group.metric)
+
+
+def _ratio(c: Comparison) -> float:
+    return c.ratio or 0.0
+
+
+def _with_bounds(c: Comparison | GeometricMean) -> tuple[str, str]:
+    """A ratio, and its interval in brackets with a space before; empty without one."""
+    figure, opening, bounds = with_interval(c.ratio, c.low, c.high).partition(" (")
+    return figure, f" (95% interval {bounds}" if opening else ""
+
+
+def _nothing(analysis: Analysis) -> str:
+    if not any(s.group.metric == analysis.primary for s in analysis.summaries):
+        return "No trial of this run has given a figure that counts yet."
+    if analysis.baseline is None:
+        return "The experiment names no baseline; the tables have the figures of each system."
+    return f"There is no counted trial of both {analysis.baseline} and another system in one cell yet."
+
+
+def _power(analysis: Analysis) -> str:
+    every = main_comparisons(analysis)
+    weak = [c for c in every if c.low_power]
+    if not weak:
+        return ""
+    fewest, most = min(c.pairs for c in weak), max(c.pairs for c in weak)
+    many = count(most, "replication") if fewest == most else f"{fewest} to {most} replications"
+    where = "" if len(weak) == len(every) else f" in {len(weak)} of {len(every)} comparisons"
+    return (
+        f"Power is low{where} ({many}, {count(len(every), 'comparison')}): the rank test cannot reach 5%, so a system "
+        "counts as different only where every one of its trials lies on one side of every trial of the baseline."
+    )
+
+
+def _published(analysis: Analysis) -> str:
+    ratios = [r for r in analysis.references if r.kind == "ratio" and r.verdict != "not comparable"]
+    if not ratios:
+        return ""
+    verdicts = Counter(r.verdict for r in ratios)
+    parts = [
+        f"{verdicts[key]} {one if verdicts[key] == 1 else many}"
+        for key, one, many in (
+            ("reproduced", "is reproduced", "are reproduced"),
+            ("same direction", "agrees in direction only", "agree in direction only"),
+            ("contradicted", "is contradicted", "are contradicted"),
+        )
+        if verdicts[key]
+    ]
+    return f"Of {count(len(ratios), 'published ratio')} that can be set beside ours, {', '.join(parts)}."
+
+
+def _scaled(analysis: Analysis) -> str:
+    return " ".join(analysis.scaled.split()) if analysis.scaled else ""
+
+
+def _unfinished(analysis: Analysis) -> list[str]:
+    waiting = analysis.counts.get("planned", 0) + analysis.counts.get("running", 0)
+    lines = []
+    if waiting:
+        lines.append(f"The run is not finished: {count(waiting, 'trial')} still to be run.")
+    words = {"wrong": "with a wrong answer", "failed": "that failed", "timeout": "that timed out"}
+    parts = [f"{count(analysis.counts[s], 'trial')} {text}" for s, text in words.items() if s in analysis.counts]
+    flagged = sum(one.count for one in analysis.left_out if one.status == "flagged")
+    if flagged:
+        parts.append(f"{count(flagged, 'trial')} with a validity flag")
+    if parts:
+        lines.append(f"Left out: {', '.join(parts)}.")
+    return lines

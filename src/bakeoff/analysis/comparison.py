@@ -1,0 +1,146 @@
+"""One system against another in one cell: ratio, rank test, effect size, verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import comb
+
+from bakeoff.analysis import bootstrap
+from bakeoff.analysis.findings import Comparison, Group, MetricInfo
+
+Vector = NDArray[np.float64]
+
+ALPHA = 0.05
+SIGNED_RANK_FROM = 10  # pairs; below this the rank sum test can reach smaller p
+RATES = ("1/s",)
+TIMES = ("s", "ms", "us", "µs", "ns", "min")
+
+
+def cliffs_delta(ours: Vector, theirs: Vector) -> float:
+    """P(ours > theirs) - P(ours < theirs), from -1 to 1 (Cliff 1993, Psychological Bulletin 114)."""
+    ordered = np.sort(theirs)
+    below = np.searchsorted(ordered, ours, side="left")
+    above = len(ordered) - np.searchsorted(ordered, ours, side="right")
+    return float(np.sum(below - above) / (len(ours) * len(theirs)))
+
+
+@dataclass(frozen=True)
+class RankTest:
+    """A test's name, its two-sided p, and the smallest p that it could give for these sizes."""
+
+    name: str
+    p: float
+    smallest: float
+
+
+def rank_test(ours: Vector, theirs: Vector) -> RankTest | None:
+    """Tests whether one system's values tend to be higher; the values are paired by block. None below 2 pairs.
+
+    From 10 pairs on the signed-rank test of the log ratios (Wilcoxon 1945, Biometrics 1); with fewer the rank sum test
+    (Mann & Whitney 1947, Ann. Math. Stat. 18), which does not use the pairs and can tell more from few values.
+    """
+    n = len(ours)
+    if n < 2:
+        return None
+    if n >= SIGNED_RANK_FROM and (ours > 0).all() and (theirs > 0).all():
+        differences = np.log(ours) - np.log(theirs)
+        smallest = 2.0 ** (1 - n)
+        if not differences.any():
+            return RankTest("signed-rank", 1.0, smallest)
+        return RankTest("signed-rank", float(stats.wilcoxon(differences).pvalue), smallest)
+    smallest = 2.0 / float(comb(2 * n, n))
+    return RankTest("rank sum", float(stats.mannwhitneyu(ours, theirs).pvalue), smallest)
+
+
+def holm(p: list[float]) -> list[float]:
+    """p values corrected for their number, in the order given (Holm 1979, Scand. J. Stat. 6)."""
+    order = np.argsort(p)
+    corrected = np.empty(len(p))
+    highest = 0.0
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(p) - rank) * p[index]))
+        corrected[index] = highest
+    return [float(value) for value in corrected]
+
+
+def compare(group: Group, baseline: str, ours: Vector, theirs: Vector, seed: int) -> tuple[Comparison, Vector | None]:
+    """Compares values paired by block; the verdict comes later, when all tests of the family are known.
+
+    Returns the comparison with its p as the test gave it, and the resampled log ratios. Values that are not all above
+    zero have none, and no interval.
+    """
+    resampled: Vector | None = None
+    low = high = None
+    if len(ours) > 1 and (ours > 0).all() and (theirs > 0).all():
+        resampled = bootstrap.log_ratios(ours, theirs, seed)
+        low, high = (float(np.exp(bound)) for bound in bootstrap.percentile(resampled))
+    test = rank_test(ours, theirs)
+    comparison = Comparison(
+        group=group,
+        baseline=baseline,
+        pairs=len(ours),
+        ratio=_ratio(float(np.median(ours)), float(np.median(theirs))),
+        low=low,
+        high=high,
+        ratio_of_means=_ratio(float(np.mean(ours)), float(np.mean(theirs))),
+        delta=cliffs_delta(ours, theirs),
+        test=test.name if test else "none",
+        p=test.p if test else None,
+        p_holm=None,
+        verdict="unsure",
+        low_power=True,
+    )
+    return comparison, resampled
+
+
+def _ratio(ours: float, theirs: float) -> float | None:
+    return ours / theirs if ours > 0 and theirs > 0 else None
+
+
+def judge(family: list[Comparison], metric: MetricInfo, margin: float) -> list[Comparison]:
+    """The comparisons of one metric with one baseline, with corrected p values, power and verdicts."""
+    tested = [index for index, comparison in enumerate(family) if comparison.p is not None]
+    corrected = dict(zip(tested, holm([family[index].p or 0.0 for index in tested]), strict=True))
+    judged = []
+    for index, comparison in enumerate(family):
+        smallest = 2.0 / float(comb(2 * comparison.pairs, comparison.pairs))
+        if comparison.test == "signed-rank":
+            smallest = 2.0 ** (1 - comparison.pairs)
+        low_power = comparison.pairs < 6 or smallest * len(tested) > ALPHA
+        known = replace(comparison, p_holm=corrected.get(index), low_power=low_power)
+        judged.append(replace(known, verdict=verdict(known, metric, margin)))
+    return judged
+
+
+def verdict(comparison: Comparison, metric: MetricInfo, margin: float) -> str:
+    """`same`, `unsure`, or the word for the side that the ratio lies on.
+
+    Same: the whole interval lies inside the margin around 1. A side: the whole interval lies beyond the margin, and the
+    rank test agrees (Holm's p below 5%). Where n is so small that the test cannot reach 5%, all values of one
+    system must lie on one side of all values of the other (Cliff's delta 1 or -1). Everything else is unsure.
+    """
+    if comparison.low is None or comparison.high is None:
+        return "unsure"
+    lowest, highest = 1 / (1 + margin), 1 + margin
+    if lowest <= comparison.low and comparison.high <= highest:
+        return "same"
+    beyond = 1 if comparison.low > highest else -1 if comparison.high < lowest else 0
+    if not beyond:
+        return "unsure"
+    tested = comparison.p_holm is not None and comparison.p_holm < ALPHA
+    separate = comparison.low_power and abs(comparison.delta) == 1
+    return word(metric, beyond > 0) if tested or separate else "unsure"
+
+
+def word(metric: MetricInfo, higher: bool) -> str:
+    """The word for a metric that is higher (or lower) than the baseline's."""
+    if metric.better == "neither":
+        return "higher" if higher else "lower"
+    good = higher == (metric.better == "higher")
+    if metric.unit in TIMES or metric.unit in RATES:
+        return "faster" if good else "slower"
+    return "better" if good else "worse"

@@ -1,0 +1,69 @@
+"""What no figure counts, and why; and how quiet the host was."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+import polars as pl
+
+from bakeoff.analysis.findings import Conditions, LeftOut
+
+
+def left_out(trials: pl.DataFrame, factors: list[str], flagged_steps: pl.DataFrame) -> list[LeftOut]:
+    """Attempts and steps that are not counted, put together by system, cell, status and reason."""
+    status = (
+        pl.when(pl.col("status") != "ok")
+        .then(pl.col("status"))
+        .when(pl.col("flags").is_not_null())
+        .then(pl.lit("flagged"))
+        .when(pl.col("warm_up"))
+        .then(pl.lit("warm-up"))
+        .otherwise(pl.lit("repeated"))
+    )
+    reason = (
+        pl.when(pl.col("status") == "planned")
+        .then(pl.lit("not run yet"))
+        .when(pl.col("status") != "ok")
+        .then(pl.col("reason"))
+        .when(pl.col("flags").is_not_null())
+        .then(pl.col("flag_details"))
+        .when(pl.col("warm_up"))
+        .then(pl.lit("run first and left out, as the experiment says"))
+        .otherwise(pl.lit("a later attempt took its place"))
+        .fill_null("")
+    )
+    keys = ["system", "procedure", *factors, "kept", "why"]
+    whole = trials.filter(~pl.col("counted")).with_columns(status.alias("kept"), reason.alias("why"))
+    steps = trials.filter("counted").drop("flags", "flag_details").join(flagged_steps, on="trial")
+    steps = steps.with_columns(pl.lit("flagged").alias("kept"), pl.col("flag_details").alias("why"))
+    names = [*factors, *(name for name in flagged_steps.columns if name not in ("trial", "flags", "flag_details"))]
+    return _counted(whole, keys, factors) + _counted(steps, [*keys, *names[len(factors) :]], names)
+
+
+def _counted(frame: pl.DataFrame, keys: list[str], factors: list[str]) -> list[LeftOut]:
+    frame = frame.group_by(keys, maintain_order=True).agg(pl.len().alias("count"))
+    return [
+        LeftOut(
+            system=row["system"],
+            cell={name: row[name] for name in factors if row[name] is not None},
+            procedure=row["procedure"],
+            status=row["kept"],
+            count=row["count"],
+            reason=row["why"],
+        )
+        for row in frame.iter_rows(named=True)
+    ]
+
+
+def conditions(samples: pl.DataFrame, states: list[tuple[str, dict[str, Any]]]) -> Conditions:
+    """Stolen CPU time (share, 0 to 1) over the trials, and the load before each."""
+    stolen = samples.filter(pl.col("metric") == "stolen_cpu")["value"].to_list()
+    loads = [float(facts["load"][0]) for moment, facts in states if moment == "before" and facts.get("load")]
+    return Conditions(
+        trials=max(len(stolen), len(loads)),
+        stolen_median=statistics.median(stolen) if stolen else None,
+        stolen_max=max(stolen, default=None),
+        load_median=statistics.median(loads) if loads else None,
+        load_max=max(loads, default=None),
+    )

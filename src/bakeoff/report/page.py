@@ -1,0 +1,58 @@
+"""The report as one HTML file: no network, no script needed. Every stored text is escaped by the template."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from bakeoff import analysis as analyses
+from bakeoff.analysis import numbers
+from bakeoff.analysis.data import RunData
+from bakeoff.analysis.findings import Analysis
+from bakeoff.report import content, figures, rows
+from bakeoff.report.figure import Figure
+
+
+@cache
+def environment() -> Environment:
+    """The templates, escaping by default."""
+    env = Environment(
+        loader=PackageLoader("bakeoff.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.globals |= {"rows": rows, "content": content, "numbers": numbers}
+    return env
+
+
+def html(found: list[tuple[Analysis, RunData]]) -> str:
+    """The page of one or several runs."""
+    env = environment()
+    loader = env.loader
+    assert loader is not None
+    style = loader.get_source(env, "report.css")[0]
+    runs = [
+        {
+            "analysis": analysis,
+            "sentences": analyses.sentences(analysis),
+            "figures": [_figure(figure) for figure in figures.figures(analysis, data)],
+            "tables": [rows.table(analysis, name) for name in rows.metrics_with_tables(analysis)],
+            "readme": data.run.get("readme") or "",
+        }
+        for analysis, data in found
+    ]
+    return env.get_template("report.html").render(runs=runs, style=Markup(style))
+
+
+def _figure(figure: Figure) -> dict[str, object]:
+    """A figure for the template. Its SVGs were checked to hold shapes and texts only, and are markup as they are."""
+    return {
+        "title": figure.title,
+        "caption": figure.caption,
+        "wide": [Markup(text) for text in figure.wide],
+        "narrow": [Markup(text) for text in figure.narrow],
+    }

@@ -1,0 +1,154 @@
+"""The findings as rows of texts, which the page, the Markdown file and the terminal share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bakeoff.analysis import numbers
+from bakeoff.analysis.findings import Analysis, Cell, Comparison, MetricInfo, Reference, Summary
+from bakeoff.plan import cell_text
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system in one cell, for one metric. Without a summary, `why` says what is missing."""
+
+    system: str
+    cell: Cell
+    summary: Summary | None
+    comparison: Comparison | None
+    published: Reference | None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """All rows of one metric, by cell, in one unit."""
+
+    metric: MetricInfo
+    scale: numbers.Scale
+    baseline: str | None
+    cells: list[tuple[Cell, list[Row]]]
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, without the cells around them."""
+        return [row for _, rows in self.cells for row in rows]
+
+    @property
+    def has_published(self) -> bool:
+        """Whether any row has a published ratio."""
+        return any(row.published for row in self.rows)
+
+
+def table(analysis: Analysis, metric: str) -> Table:
+    """The table of one metric of the main procedure. Unavailable systems are rows as well."""
+    kind = main_kind(analysis)
+    summaries = {
+        (s.group.system, cell_text(s.group.cell)): s
+        for s in analysis.summaries
+        if s.group.metric == metric and s.group.procedure == kind and not s.group.labels
+    }
+    comparisons = {
+        (c.group.system, cell_text(c.group.cell)): c
+        for c in analysis.comparisons
+        if c.group.metric == metric and c.group.procedure == kind and c.baseline == analysis.baseline
+    }
+    published = {
+        (r.system, r.cell): r
+        for r in analysis.references
+        if r.kind == "ratio" and r.metric == metric and r.against == analysis.baseline
+    }
+    cells = []
+    for cell in analysis.cells:
+        rows = []
+        for state in analysis.systems:
+            key = state.name, cell_text(cell)
+            found = summaries.get(key)
+            why = "" if found else _why(analysis, state.name, cell)
+            if found or why:
+                rows.append(Row(state.name, cell, found, comparisons.get(key), published.get(key), why))
+        if rows:
+            cells.append((cell, rows))
+    shown = [value for s in summaries.values() for value in (s.median,)]
+    info = analysis.metrics[metric]
+    return Table(info, numbers.scale(info.unit, shown), analysis.baseline, cells)
+
+
+def _why(analysis: Analysis, system: str, cell: Cell) -> str:
+    """Why a system has no figure in a cell; empty if it was never planned there."""
+    state = next(s for s in analysis.systems if s.name == system)
+    if state.status != "ready":
+        return f"unavailable: {state.reason or 'no reason is stored'}"
+    out = [one for one in analysis.left_out if one.system == system and one.cell.items() <= cell.items()]
+    main = [one for one in out if one.procedure == main_kind(analysis)]
+    return "; ".join(f"{one.status}: {one.reason}" if one.reason else one.status for one in main[:2])
+
+
+def main_kind(analysis: Analysis) -> str:
+    """The procedure that answers the question."""
+    return str(analysis.procedure.get("procedure", {}).get("kind", ""))
+
+
+def metrics_with_tables(analysis: Analysis) -> list[str]:
+    """The metrics to show, the main one first: those the experiment names that have a figure."""
+    have = {s.group.metric for s in analysis.summaries if s.group.procedure == main_kind(analysis)}
+    declared = [name for name, metric in analysis.metrics.items() if name in have and metric.declared]
+    return sorted(declared, key=lambda name: name != analysis.primary)
+
+
+def cell_title(analysis: Analysis, cell: Cell) -> tuple[str, str]:
+    """A cell's name, and those of its parameters that differ between cells and that the name does not say."""
+    name = ", ".join(level if len(cell) == 1 else f"{analysis.factors[f]} {level}" for f, level in cell.items())
+    settings = analysis.parameters.get(cell_text(cell), {})
+    constant = constants(analysis)
+    more = {key: value for key, value in settings.items() if cell.get(key) != str(value) and key not in constant}
+    return name or "all trials", ", ".join(f"{key} {_plain(value)}" for key, value in more.items())
+
+
+def constants(analysis: Analysis) -> dict[str, str]:
+    """The parameters that are the same in all cells, where there are several cells."""
+    every = [analysis.parameters.get(cell_text(cell), {}) for cell in analysis.cells]
+    if len(every) < 2:
+        return {}
+    return {key: _plain(value) for key, value in every[0].items() if all(p.get(key) == value for p in every)}
+
+
+def _plain(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def median_text(row: Row, scale: numbers.Scale) -> str:
+    """The median with its interval in the table's unit."""
+    s = row.summary
+    return row.why if s is None else numbers.with_interval(scale.of(s.median), scale.of(s.low), scale.of(s.high))
+
+
+def ratio_text(row: Row, baseline: str | None) -> str:
+    """The ratio to the baseline with its interval; 1 for the baseline itself."""
+    if row.comparison is None:
+        return "1" if row.system == baseline and row.summary else ""
+    c = row.comparison
+    return numbers.with_interval(c.ratio, c.low, c.high)
+
+
+def verdict_text(row: Row) -> str:
+    """The verdict, with `low power` where n is small."""
+    if row.comparison is None:
+        return ""
+    return row.comparison.verdict + (" (low power)" if row.comparison.low_power else "")
+
+
+def published_text(row: Row) -> str:
+    """The published ratio with what our figure makes of it."""
+    return "" if row.published is None else numbers.number(row.published.published)
+
+
+def unit_label(scale: numbers.Scale) -> str:
+    """The unit for a heading, empty for plain numbers."""
+    return f", {scale.unit}" if scale.unit else ""
+
+
+def p_text(p: float) -> str:
+    """A p value with two digits, and no more than it can mean."""
+    return "< 0.0001" if p < 0.0001 else f"{p:.2g}"

@@ -1,0 +1,3 @@
+module bakeoff/webserver
+
+go 1.26
