@@ -129,6 +129,24 @@ class Metric(Strict):
         return self
 
 
+class Figure(Strict):
+    """A chart of the report: one metric in the cells that match, as the study has it."""
+
+    title: str
+    metric: str
+    kind: Literal["points", "curve"] = Field("points", description="a row a system, or a line a system over `x`")
+    x: str | None = Field(None, description="the factor on the axis of a curve")
+    where: Match = {}
+    systems: list[SystemName] | None = None
+    note: str | None = None
+
+    @model_validator(mode="after")
+    def _has_axis(self) -> Figure:
+        if (self.kind == "curve") != (self.x is not None):
+            raise problem("a curve needs the factor on its axis, and only a curve", "add or remove `x:`", "x")
+        return self
+
+
 class Requirement(Strict):
     """A bound that a system must hold to be eligible."""
 
@@ -211,12 +229,14 @@ class Experiment(Strict):
     equivalence: float = Field(0.05, gt=0, lt=1, description="a ratio within this margin of 1 counts as the same")
     builds: BuildPlan | None = None
     requirements: list[Requirement] = []
+    figures: list[Figure] = Field([], description="charts in this order; without any, the main metric's are made")
     validity: Validity = Validity()
     place: Literal["here", "namespace"] = Field(
         "here",
         description="where the system runs: this machine as it is, or a fresh network namespace a trial",
     )
     references: str | None = Field(None, description="a CSV file beside this one")
+    scaled: str | None = Field(None, description="what the chosen profile has made smaller; set by the profile")
     profiles: dict[Name, Profile] = {}
 
     @property
@@ -238,6 +258,7 @@ class Experiment(Strict):
     def _whole(self) -> Experiment:
         _check_systems(self)
         _check_metrics(self)
+        _check_figures(self)
         _check_constraints(self)
         for name in ("system", "block", "replication"):
             if name in self.factors:
@@ -273,6 +294,17 @@ def _check_metrics(experiment: Experiment) -> None:
     for where, name in used:
         if name not in known:
             raise problem(f"{name!r} is none of the metrics", f"use one of {', '.join(sorted(known))}", where)
+
+
+def _check_figures(experiment: Experiment) -> None:
+    for index, figure in enumerate(experiment.figures):
+        if figure.metric not in experiment.metrics:
+            mend = f"use one of {', '.join(sorted(experiment.metrics))}"
+            raise problem(f"{figure.metric!r} is none of the metrics", mend, f"figures.{index}.metric")
+        if figure.x is not None and figure.x not in experiment.factors:
+            mend = f"use one of {', '.join(experiment.factors)}"
+            raise problem(f"there is no factor {figure.x!r}", mend, f"figures.{index}.x")
+        _check_match(experiment, figure.where, f"figures.{index}.where")
 
 
 def _check_constraints(experiment: Experiment) -> None:

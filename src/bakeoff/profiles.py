@@ -48,8 +48,13 @@ def resolve(experiment: Experiment, profile: str | None, file: Path | str = "exp
     for key in ("replications", "warm_up", "builds", "repeat"):
         if (value := getattr(change, key)) is not None:
             data[key] = _plain(value)
+    data["scaled"] = change.scaled
     data["procedure"] = _merged(data["procedure"], change.procedure)
     data["constraints"] = [c for c in data["constraints"] if _still_applies(c, data)]
+    data["figures"] = [f for f in data["figures"] if _still_applies({"exclude": f["where"]}, data)]
+    for figure in data["figures"]:
+        if figure["systems"] is not None:
+            figure["systems"] = [name for name in figure["systems"] if name in data["systems"]]
     return yamlfile.validate(data, Experiment, f"{file} (profile {profile})")
 
 

@@ -106,7 +106,7 @@ def log_ratios(ours: Vector, baseline: Vector, seed: int) -> Vector:
 def percentile(resampled: Vector) -> tuple[float, float]:
     """The 95% percentile interval (Efron & Tibshirani 1993, An Introduction to the Bootstrap, ch. 13).
 
-    Ratios of medians take this one: at n = 5 its simulated coverage is 94%, that of BCa 88% (docs/methodology.md).
+    Ratios of medians take this one: at n = 5 it covers 94% in simulations, BCa 88% (docs/methodology.md).
     """
     low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
