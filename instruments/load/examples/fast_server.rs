@@ -8,8 +8,10 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nServer: fast\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, world!";
-const CLOSING: &[u8] = b"HTTP/1.1 200 OK\r\nServer: fast\r\nConnection: close\r\nContent-Length: 13\r\n\r\nHello, world!";
+const RESPONSE: &[u8] =
+    b"HTTP/1.1 200 OK\r\nServer: fast\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, world!";
+const CLOSING: &[u8] =
+    b"HTTP/1.1 200 OK\r\nServer: fast\r\nConnection: close\r\nContent-Length: 13\r\n\r\nHello, world!";
 
 fn main() -> std::io::Result<()> {
     let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>().expect("a number"));

@@ -4,16 +4,16 @@
 //!
 //! Each request is answered a planned delay after it came: `constant` 2 ms; `two` 1 ms, and 50 ms for 1 in 100; `lognormal`
 //! with median 2 ms and sigma 0.5; `stop` 1 ms, and every 2 s nothing is answered for 200 ms. Sleeping has an error of its
-//! own, so the plan is not the truth. `GET /truth` answers what it really did, since then, as JSON:
-//! for each request the microseconds from reading it to writing its answer (the server's own view) as percentiles,
-//! and ends the collection. In `stop`, requests that come during a stop are read after it; the truth then comes from the
-//! plan: a request due at a time spread evenly over the 2 s waits for the rest of the stop, see `benchmarks/load_truth.py`.
+//! own, so the plan is not the truth: the truth is what it really did, for each request from the moment its last byte came into
+//! the socket (the kernel's timestamp of receipt, SO_TIMESTAMPNS of socket(7)) to the moment before its answer is
+//! written. So waiting for a stopped server is in it. `GET /truth` answers with its percentiles, in microseconds, and starts anew.
 
-use std::collections::BinaryHeap;
 use std::cmp::Reverse;
-use std::io::{Read, Write};
+use std::collections::BinaryHeap;
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
-use std::time::{Duration, Instant};
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bakeoff_load::random::Random;
 
@@ -26,7 +26,7 @@ struct Server {
     kind: String,
     start: Instant,
     random: Random,
-    /// When to answer which connection, and when its request was read.
+    /// When to answer which connection, and when its request came (microseconds of the date).
     due: BinaryHeap<Reverse<(u64, usize, u64)>>,
     delays: Vec<u32>,
     connections: Vec<Option<TcpStream>>,
@@ -39,6 +39,8 @@ fn main() -> std::io::Result<()> {
     let seconds = arguments.next().map_or(120, |text| text.parse().expect("seconds"));
     let listener = TcpListener::bind(("127.0.0.1", port))?;
     listener.set_nonblocking(true)?;
+    // SAFETY: no pointers; listening again only sets the backlog, which must hold all connections of a stop.
+    unsafe { libc::listen(listener.as_raw_fd(), 4096) };
     println!("listening {}", listener.local_addr()?.port());
     // SAFETY: no pointers. Timers are 50 µs late otherwise.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
@@ -52,7 +54,7 @@ fn main() -> std::io::Result<()> {
     };
     // SAFETY: no pointers.
     let epoll = unsafe { libc::epoll_create1(0) };
-    add(epoll, std::os::fd::AsRawFd::as_raw_fd(&listener), u64::MAX);
+    add(epoll, listener.as_raw_fd(), u64::MAX);
     while server.start.elapsed() < Duration::from_secs(seconds) {
         server.stop();
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; 64];
@@ -68,12 +70,55 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
+/// Microseconds of the date, which is the clock of the kernel's timestamps.
+fn date() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_micros() as u64)
+}
+
+fn ask_for_timestamps(stream: &TcpStream) {
+    let on: libc::c_int = 1;
+    let (level, name, size) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, size_of::<libc::c_int>());
+    // SAFETY: the pointer is to our own value of the size given.
+    unsafe { libc::setsockopt(stream.as_raw_fd(), level, name, (&raw const on).cast(), size as u32) };
+}
+
+/// Reads once; returns how many bytes and when the last of them came, or nothing if there was nothing.
+fn receive(stream: &TcpStream, buffer: &mut [u8]) -> Option<(usize, u64)> {
+    let mut control = [0u64; 16];
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: zeroes are a valid msghdr; its pointers are to our own buffers, which live during the calls; the control
+    // message is read only if it is a timestamp, whose data is a timespec.
+    unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = size_of_val(&control);
+        let count = libc::recvmsg(stream.as_raw_fd(), &mut message, 0);
+        if count < 0 {
+            return (std::io::Error::last_os_error().kind() != std::io::ErrorKind::WouldBlock)
+                .then_some((0, 0));
+        }
+        let header = libc::CMSG_FIRSTHDR(&message);
+        let came = match header.as_ref() {
+            Some(header_of) if header_of.cmsg_type == libc::SCM_TIMESTAMPNS => {
+                let time = libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned();
+                time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1000
+            }
+            _ => date(),
+        };
+        Some((count as usize, came))
+    }
+}
+
 /// Waits for events for so many microseconds at most, to the nanosecond.
 fn wait(epoll: i32, events: &mut [libc::epoll_event; 64], span: u64) -> i64 {
     let limit = bakeoff_load::clock::timespec(span * 1000);
     let none = std::ptr::null::<libc::sigset_t>();
     // SAFETY: the pointers are to our own array of 64 events and timespec; no signal mask is given.
-    unsafe { libc::syscall(libc::SYS_epoll_pwait2, epoll, events.as_mut_ptr(), 64, &raw const limit, none, 8usize) }
+    unsafe {
+        libc::syscall(libc::SYS_epoll_pwait2, epoll, events.as_mut_ptr(), 64, &raw const limit, none, 8usize)
+    }
 }
 
 fn add(epoll: i32, fd: i32, key: u64) {
@@ -107,23 +152,23 @@ impl Server {
     fn accept(&mut self, listener: &TcpListener, epoll: i32) {
         while let Ok((stream, _)) = listener.accept() {
             let _ = (stream.set_nonblocking(true), stream.set_nodelay(true));
-            add(epoll, std::os::fd::AsRawFd::as_raw_fd(&stream), self.connections.len() as u64);
+            ask_for_timestamps(&stream);
+            add(epoll, stream.as_raw_fd(), self.connections.len() as u64);
             self.connections.push(Some(stream));
         }
     }
 
     fn read(&mut self, index: usize) {
         let mut buffer = [0; 4096];
-        let Some(stream) = &mut self.connections[index] else { return };
-        match stream.read(&mut buffer) {
-            Ok(count @ 1..) if buffer[..count].starts_with(b"GET /truth") => self.tell(index),
-            Ok(1..) => {
-                let now = self.now();
-                let due = now + self.delay();
-                self.due.push(Reverse((due, index, now)));
+        let Some(stream) = &self.connections[index] else { return };
+        match receive(stream, &mut buffer) {
+            Some((count @ 1.., _)) if buffer[..count].starts_with(b"GET /truth") => self.tell(index),
+            Some((1.., came)) => {
+                let due = self.now() + self.delay();
+                self.due.push(Reverse((due, index, came)));
             }
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-            _ => self.connections[index] = None,
+            Some((0, _)) => self.connections[index] = None,
+            None => {}
         }
     }
 
@@ -143,15 +188,15 @@ impl Server {
     }
 
     fn answer(&mut self) {
-        while let Some(&Reverse((due, index, read))) = self.due.peek() {
+        while let Some(&Reverse((due, index, came))) = self.due.peek() {
             if due > self.now() {
                 return;
             }
             self.due.pop();
+            self.delays.push((date() - came) as u32);
             if let Some(stream) = &mut self.connections[index] {
                 let _ = stream.write_all(RESPONSE);
             }
-            self.delays.push((self.now() - read) as u32);
         }
     }
 
@@ -164,7 +209,11 @@ impl Server {
         };
         let body = format!(
             "{{\"count\": {}, \"p50\": {}, \"p90\": {}, \"p99\": {}, \"p99.9\": {}}}",
-            self.delays.len(), at(0.5), at(0.9), at(0.99), at(0.999)
+            self.delays.len(),
+            at(0.5),
+            at(0.9),
+            at(0.99),
+            at(0.999)
         );
         self.delays.clear();
         if let Some(stream) = &mut self.connections[index] {

@@ -169,7 +169,11 @@ impl Args {
         let request = self.request()?;
         Ok(Job {
             url,
-            connections: if self.connections.is_empty() { defaults.connections } else { OneOrMore(self.connections) },
+            connections: if self.connections.is_empty() {
+                defaults.connections
+            } else {
+                OneOrMore(self.connections)
+            },
             max_connections: self.max_connections,
             rate: (!self.rate.is_empty()).then_some(OneOrMore(self.rate)),
             spacing: if self.poisson { Spacing::Poisson } else { Spacing::Constant },
@@ -237,7 +241,8 @@ fn read_job(file: &PathBuf) -> Result<Job, String> {
     let wrong = |error: &dyn std::fmt::Display| format!("--job {}: {error}", file.display());
     if file.as_os_str() == "-" {
         let mut reader = serde_json::Deserializer::from_reader(std::io::stdin().lock());
-        return serde::Deserialize::deserialize(&mut reader).map_err(|error: serde_json::Error| wrong(&error));
+        return serde::Deserialize::deserialize(&mut reader)
+            .map_err(|error: serde_json::Error| wrong(&error));
     }
     let text = std::fs::read_to_string(file).map_err(|error| wrong(&error))?;
     serde_json::from_str(&text).map_err(|error| wrong(&error))
@@ -248,12 +253,16 @@ mod tests {
     use super::*;
 
     fn job(arguments: &[&str]) -> Result<Job, String> {
-        Args::try_parse_from(["bakeoff-load"].iter().chain(arguments)).map_err(|error| error.to_string())?.into_job()
+        Args::try_parse_from(["bakeoff-load"].iter().chain(arguments))
+            .map_err(|error| error.to_string())?
+            .into_job()
     }
 
     #[test]
     fn flags_become_a_job() {
-        let job = job(&["http://127.0.0.1:1/", "-c", "50,100", "-d", "500ms", "--no-keepalive", "-H", "A: b"]).unwrap();
+        let job =
+            job(&["http://127.0.0.1:1/", "-c", "50,100", "-d", "500ms", "--no-keepalive", "-H", "A: b"])
+                .unwrap();
         assert_eq!(job.connections.0, [50, 100]);
         assert_eq!(job.duration, Some(Span(500_000_000)));
         assert!(!job.keepalive);

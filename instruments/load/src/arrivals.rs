@@ -35,7 +35,14 @@ pub struct Arrivals {
 impl Arrivals {
     /// The arrivals of thread `thread` of `threads` at `rate` a second over all threads. A sum of Poisson
     /// processes is one; constant arrivals of the threads interleave evenly.
-    pub fn new(spacing: Spacing, rate: f64, thread: usize, threads: usize, start: u64, mut random: Random) -> Self {
+    pub fn new(
+        spacing: Spacing,
+        rate: f64,
+        thread: usize,
+        threads: usize,
+        start: u64,
+        mut random: Random,
+    ) -> Self {
         let gap = SECOND as f64 / rate * threads as f64;
         let offset = gap * thread as f64 / threads as f64;
         let next = match spacing {
@@ -78,7 +85,8 @@ mod tests {
     fn all(spacing: Spacing, rate: f64, threads: usize, until: u64) -> Vec<u64> {
         let mut times = Vec::new();
         for thread in 0..threads {
-            let mut arrivals = Arrivals::new(spacing, rate, thread, threads, 0, Random::new(3, thread as u64));
+            let mut arrivals =
+                Arrivals::new(spacing, rate, thread, threads, 0, Random::new(3, thread as u64));
             while arrivals.next() < until {
                 times.push(arrivals.take());
             }

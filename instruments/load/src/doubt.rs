@@ -42,7 +42,9 @@ pub fn judge(plan: &Plan, step: &Step, outcome: &Outcome) -> (Limit, Vec<Flag>) 
     let mut flags = Vec::new();
     let mut flag = |name, reason| flags.push(Flag { name, reason });
     let record = &outcome.record;
-    let saturated = saturation(outcome);
+    // Spinning uses the CPU on purpose; whether it was punctual is then seen by the send lag alone.
+    let spins = plan.job.spin.0 > 0 && step.rate.is_some();
+    let saturated = if spins { None } else { saturation(outcome) };
     if let Some(reason) = &saturated {
         flag("generator_saturated", reason.clone());
     }
@@ -53,9 +55,12 @@ pub fn judge(plan: &Plan, step: &Step, outcome: &Outcome) -> (Limit, Vec<Flag>) 
     let lag = record.lag.value_at_quantile(0.99);
     if step.rate.is_some() && lag > microseconds(plan.lag_bound) {
         let (bound, waited, late) = (microseconds(plan.lag_bound), record.waited, record.late);
-        flag("send_lag", format!(
-            "p99 of the send lag is {lag} µs, over the bound of {bound} µs; {waited} arrivals waited for a connection, {late} were late by our own fault"
-        ));
+        flag(
+            "send_lag",
+            format!(
+                "p99 of the send lag is {lag} µs, over the bound of {bound} µs; {waited} arrivals waited for a connection, {late} were late by our own fault"
+            ),
+        );
     }
     let achieved = outcome.rate(step);
     let reached = step.rate.is_none_or(|rate| achieved >= rate * REACHED);
@@ -73,7 +78,10 @@ pub fn judge(plan: &Plan, step: &Step, outcome: &Outcome) -> (Limit, Vec<Flag>) 
     }
     if record.unsent > 0 {
         let count = record.unsent;
-        flag("arrivals_unsent", format!("{count} arrivals were never sent; their true response time is higher than recorded"));
+        flag(
+            "arrivals_unsent",
+            format!("{count} arrivals were never sent; their true response time is higher than recorded"),
+        );
     }
     let connections: u64 = outcome.threads.iter().map(|thread| thread.connections).sum();
     if plan.keepalive && connections < step.connections {
@@ -88,7 +96,9 @@ pub fn judge(plan: &Plan, step: &Step, outcome: &Outcome) -> (Limit, Vec<Flag>) 
     let own_fault = record.late as f64 > LATE * record.requests() as f64;
     let limit = match step.rate {
         Some(_) if reached => Limit::None,
-        _ if saturated.is_some() || starved.is_some() || (own_fault && record.waited < record.late) => Limit::Generator,
+        _ if saturated.is_some() || starved.is_some() || (own_fault && record.waited < record.late) => {
+            Limit::Generator
+        }
         _ => Limit::Server,
     };
     (limit, flags)
@@ -97,20 +107,29 @@ pub fn judge(plan: &Plan, step: &Step, outcome: &Outcome) -> (Limit, Vec<Flag>) 
 /// The busiest thread used too much of its time.
 fn saturation(outcome: &Outcome) -> Option<String> {
     let most = outcome.threads.iter().map(|thread| thread.shares().0).fold(0.0, f64::max);
-    (most > BUSY).then(|| format!("a thread was on the CPU {:.0}% of the time, over {:.0}%", most * 100.0, BUSY * 100.0))
+    (most > BUSY).then(|| {
+        format!("a thread was on the CPU {:.0}% of the time, over {:.0}%", most * 100.0, BUSY * 100.0)
+    })
 }
 
 /// A thread was kept from its CPU.
 fn starvation(outcome: &Outcome) -> Option<String> {
     let most = outcome.threads.iter().map(|thread| thread.shares().1).fold(0.0, f64::max);
-    (most > STARVED)
-        .then(|| format!("a thread was ready but had no CPU {:.0}% of the time, over {:.0}%", most * 100.0, STARVED * 100.0))
+    (most > STARVED).then(|| {
+        format!(
+            "a thread was ready but had no CPU {:.0}% of the time, over {:.0}%",
+            most * 100.0,
+            STARVED * 100.0
+        )
+    })
 }
 
 fn mend(class: ErrorClass, count: u64) -> String {
     match class {
         ErrorClass::OutOfPorts => {
-            format!("{count} times there was no free port; --source 127.0.0.2,127.0.0.3 adds ports, --reset-close frees them at once")
+            format!(
+                "{count} times there was no free port; --source 127.0.0.2,127.0.0.3 adds ports, --reset-close frees them at once"
+            )
         }
         _ => format!("{count} times there was no free descriptor; ulimit -n must be above the connections"),
     }

@@ -28,7 +28,12 @@ pub trait Wire: Sized {
 
     /// Starts to send a request; returns the bytes known to be written. `fixed` outlives the run; otherwise the
     /// connection has the request.
-    fn send(&mut self, place: u32, connection: &mut Connection, fixed: Option<&[u8]>) -> Result<usize, ErrorClass>;
+    fn send(
+        &mut self,
+        place: u32,
+        connection: &mut Connection,
+        fixed: Option<&[u8]>,
+    ) -> Result<usize, ErrorClass>;
 
     /// Not all could be written: says when more fits.
     fn await_writable(&mut self, place: u32, connection: &Connection);
@@ -101,8 +106,13 @@ impl<W: Wire> Engine<W> {
         clock::sleep_until(start);
         let times = Times::new(start, &self.lane.plan, &self.lane.step);
         let openings = std::mem::take(&mut self.worker.summary);
-        self.worker =
-            Worker::new(self.lane.plan.clone(), &self.lane.step, self.lane.thread, times, self.lane.reports.clone());
+        self.worker = Worker::new(
+            self.lane.plan.clone(),
+            &self.lane.step,
+            self.lane.thread,
+            times,
+            self.lane.reports.clone(),
+        );
         self.worker.summary = openings;
         self.running = true;
         self.start_all();
@@ -161,7 +171,8 @@ impl<W: Wire> Engine<W> {
         if let Some(&(retry, _)) = self.paused.front() {
             until = until.min(retry);
         }
-        if let Some(due) = self.worker.next_due().filter(|_| !self.idle.is_empty() || !self.vacant.is_empty()) {
+        if let Some(due) = self.worker.next_due().filter(|_| !self.idle.is_empty() || !self.vacant.is_empty())
+        {
             until = until.min(due.max(time));
         }
         let span = until.saturating_sub(time);

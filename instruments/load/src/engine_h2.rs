@@ -140,10 +140,14 @@ async fn carry(shared: Rc<Shared>, place: usize, exchange: Exchange) {
     let request = h2_connection::request(plan, &plan.templates[template], shared.worker.borrow_mut().fill());
     let verdict = match (sender, request) {
         (Some(sender), Ok(request)) => {
-            let on_status = |status| shared.worker.borrow_mut().receive_status(&mut exchange.borrow_mut(), status);
-            let on_piece = |piece: &[u8]| shared.worker.borrow_mut().receive_piece(&mut exchange.borrow_mut(), piece);
+            let on_status =
+                |status| shared.worker.borrow_mut().receive_status(&mut exchange.borrow_mut(), status);
+            let on_piece =
+                |piece: &[u8]| shared.worker.borrow_mut().receive_piece(&mut exchange.borrow_mut(), piece);
             let whole = h2_connection::exchange(sender, request, on_status, on_piece);
-            tokio::time::timeout(Duration::from_nanos(plan.timeout), whole).await.unwrap_or(Err(ErrorClass::Timeout))
+            tokio::time::timeout(Duration::from_nanos(plan.timeout), whole)
+                .await
+                .unwrap_or(Err(ErrorClass::Timeout))
         }
         (None, _) => Err(ErrorClass::Reset),
         (_, Err(class)) => Err(class),
@@ -159,8 +163,12 @@ async fn keep_open(shared: Rc<Shared>, place: usize) {
         let began = now();
         let lost = Rc::new(Notify::new());
         let losing = lost.clone();
-        let opening =
-            h2_connection::open(&shared.lane.plan, shared.dialler.clone(), shared.traffic.clone(), move || losing.notify_one());
+        let opening = h2_connection::open(
+            &shared.lane.plan,
+            shared.dialler.clone(),
+            shared.traffic.clone(),
+            move || losing.notify_one(),
+        );
         let timeout = Duration::from_nanos(shared.lane.plan.timeout);
         match tokio::time::timeout(timeout, opening).await.unwrap_or(Err(ErrorClass::Timeout)) {
             Ok(sender) => {
@@ -273,7 +281,12 @@ impl Alarm {
         let setting = libc::itimerspec { it_interval: zero, it_value: clock::timespec(moment.max(1)) };
         // SAFETY: the pointer is to our own setting; the old one is not asked for.
         unsafe {
-            libc::timerfd_settime(self.timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &setting, std::ptr::null_mut());
+            libc::timerfd_settime(
+                self.timer.as_raw_fd(),
+                libc::TFD_TIMER_ABSTIME,
+                &setting,
+                std::ptr::null_mut(),
+            );
         }
         shared.news.notified().await;
     }

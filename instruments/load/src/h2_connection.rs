@@ -41,7 +41,11 @@ struct Counted {
 }
 
 impl AsyncRead for Counted {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.inner).poll_read(context, buffer);
         let count = buffer.filled().len() - before;
@@ -51,7 +55,11 @@ impl AsyncRead for Counted {
 }
 
 impl AsyncWrite for Counted {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.inner).poll_write(context, bytes);
         if let Poll::Ready(Ok(count)) = result {
             self.traffic.written.set(self.traffic.written.get() + count as u64);
@@ -126,10 +134,16 @@ async fn connected(plan: &Plan, socket: OwnedFd) -> io::Result<Box<dyn Carrier>>
 }
 
 /// The request of a template, with its fields filled in, and its body.
-pub fn request(plan: &Plan, template: &Template, fill: &mut Fill) -> Result<(Request<()>, Option<Bytes>), ErrorClass> {
+pub fn request(
+    plan: &Plan,
+    template: &Template,
+    fill: &mut Fill,
+) -> Result<(Request<()>, Option<Bytes>), ErrorClass> {
     let counter = fill.next_counter();
     let source = &template.source;
-    let filled = |text: &str, fill: &mut Fill| String::from_utf8_lossy(&fill_text(text.as_bytes(), fill, counter)).into_owned();
+    let filled = |text: &str, fill: &mut Fill| {
+        String::from_utf8_lossy(&fill_text(text.as_bytes(), fill, counter)).into_owned()
+    };
     let scheme = if plan.tls.is_some() { "https" } else { "http" };
     let method = Method::from_bytes(source.method.as_bytes()).map_err(|_| ErrorClass::Malformed)?;
     let uri = format!("{scheme}://{}{}", source.host, filled(&source.path, fill));
@@ -152,7 +166,8 @@ pub async fn exchange(
     mut on_piece: impl FnMut(&[u8]) -> Result<(), ErrorClass>,
 ) -> Result<(), ErrorClass> {
     let mut sender = sender.ready().await.map_err(|error| class_of(&error))?;
-    let (response, mut stream) = sender.send_request(request, body.is_none()).map_err(|error| class_of(&error))?;
+    let (response, mut stream) =
+        sender.send_request(request, body.is_none()).map_err(|error| class_of(&error))?;
     if let Some(body) = body {
         stream.send_data(body, true).map_err(|error| class_of(&error))?;
     }

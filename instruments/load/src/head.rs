@@ -86,7 +86,8 @@ impl<'a> Lines<'a> {
 /// `HTTP/1.x SP status [SP reason]` → the minor version and the status.
 fn status_line(line: &[u8]) -> Result<(u8, u16), NotAHead> {
     let rest = line.strip_prefix(b"HTTP/1.").ok_or(NotAHead)?;
-    let [minor @ b'0'..=b'1', b' ', a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', reason @ ..] = rest else {
+    let [minor @ b'0'..=b'1', b' ', a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', reason @ ..] = rest
+    else {
         return Err(NotAHead);
     };
     if !matches!(reason.first(), None | Some(b' ')) || reason.contains(&b'\r') {
@@ -110,7 +111,10 @@ impl Fields {
     fn add(&mut self, line: &[u8]) -> Result<(), NotAHead> {
         let colon = memchr(b':', line).ok_or(NotAHead)?;
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-        if name.is_empty() || !name.iter().all(|&byte| is_token(byte)) || value.iter().any(|&b| b == b'\r' || b == 0) {
+        if name.is_empty()
+            || !name.iter().all(|&byte| is_token(byte))
+            || value.iter().any(|&b| b == b'\r' || b == 0)
+        {
             return Err(NotAHead);
         }
         if name.eq_ignore_ascii_case(b"content-length") {
@@ -184,7 +188,8 @@ mod tests {
         let expected = Head { status: 200, framing: Framing::Length(5), keep: true };
         assert_eq!(head("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"), Ok(expected));
         assert_eq!(head("HTTP/1.1 200\r\ncontent-length:5\r\ncontent-length: 5\r\n\r\n"), Ok(expected));
-        let closing = head("HTTP/1.1 404 \r\nConnection: Keep-Alive, Close\r\nContent-Length: 0\r\n\r\n").unwrap();
+        let closing =
+            head("HTTP/1.1 404 \r\nConnection: Keep-Alive, Close\r\nContent-Length: 0\r\n\r\n").unwrap();
         assert_eq!((closing.status, closing.keep), (404, false));
     }
 

@@ -160,7 +160,15 @@ pub struct Check {
 
 impl Default for Check {
     fn default() -> Self {
-        Self { status: vec![], body: None, body_file: None, length: None, sha256: None, every: 1, max_body: 256 << 20 }
+        Self {
+            status: vec![],
+            body: None,
+            body_file: None,
+            length: None,
+            sha256: None,
+            every: 1,
+            max_body: 256 << 20,
+        }
     }
 }
 
@@ -245,9 +253,7 @@ impl<'de> Deserialize<'de> for Span {
         match Either::deserialize(deserializer)? {
             Either::Seconds(seconds) if seconds >= 0.0 => Ok(Self((seconds * 1e9).round() as u64)),
             Either::Seconds(_) => Err(serde::de::Error::custom("a span of time is not negative")),
-            Either::Text(text) => {
-                crate::clock::parse_span(&text).map(Self).map_err(serde::de::Error::custom)
-            }
+            Either::Text(text) => crate::clock::parse_span(&text).map(Self).map_err(serde::de::Error::custom),
         }
     }
 }

@@ -8,15 +8,24 @@
 //! Three clocks a request: *intended* (when it was due), *sent* (the write; the connect, where the request has a connection
 //! of its own), *last byte*. Response time is from intended to last byte, service time from sent to last byte, send lag
 //! from intended to sent.
+//!
+//! The engine runs over a wire: [`wire_epoll`] or [`wire_uring`]; HTTP/2 has an engine of its own, [`engine_h2`]. Memory
+//! does not grow with the length of a run or of a body: a connection costs about 0.3 KB on epoll and up to 2 KB on io_uring
+//! (its share of the provided buffers), and at most 128 KB while a head comes in pieces.
+//!
+//! A connection for each request is closed by us as soon as its response is whole. If the server has not closed before,
+//! the port rests in TIME_WAIT for 60 s, but on loopback the kernel uses it again after 1 s (tcp_tw_reuse of tcp(7) is 2
+//! by default). Where 28,000 ports are too few, `--source` multiplies them and `--reset-close` frees each at once; running out
+//! is an error class and a flag.
 
 pub mod args;
 pub mod arrivals;
 pub mod backend;
+pub mod buffers;
 pub mod check;
 pub mod clock;
 pub mod connection;
 pub mod doubt;
-pub mod buffers;
 pub mod engine;
 pub mod engine_h2;
 mod engine_load;

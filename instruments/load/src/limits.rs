@@ -1,8 +1,12 @@
 //! The limits of this host that a run needs raised or must respect.
 
+use std::os::fd::AsRawFd;
+
+use crate::clock::MILLISECOND;
+use crate::errors::ErrorClass;
 use crate::lane::Lane;
 use crate::plan::Plan;
-use crate::target::Address;
+use crate::socket::{Dialler, pending_error};
 
 /// Descriptors that we need besides connections.
 const SPARE: u64 = 64;
@@ -27,12 +31,20 @@ fn raise_descriptors(wanted: u64) {
 
 /// Connects once, where no connections are opened before the start that would show it.
 fn probe(plan: &Plan) -> Result<(), String> {
-    let timeout = std::time::Duration::from_nanos(plan.timeout);
-    let result = match &plan.address {
-        Address::Tcp(address) => std::net::TcpStream::connect_timeout(address, timeout).map(drop),
-        Address::Unix(path) => std::os::unix::net::UnixStream::connect(path).map(drop),
-    };
-    result.map_err(|error| format!("nothing could connect to {}: {error}", plan.job.url))
+    let job = &plan.job;
+    let wrong = |class: ErrorClass| format!("nothing could connect to {}: {}", job.url, class.name());
+    let mut dialler = Dialler::new(&plan.address, &job.source, 0, false, true)?;
+    let (socket, connected) = dialler.dial().map_err(|errno| wrong(ErrorClass::of_errno(errno)))?;
+    if connected {
+        return Ok(());
+    }
+    let mut wanted = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+    let milliseconds = (plan.timeout / MILLISECOND) as libc::c_int;
+    // SAFETY: the pointer is to our own entry, and one is what is announced.
+    if unsafe { libc::poll(&mut wanted, 1, milliseconds) } != 1 {
+        return Err(wrong(ErrorClass::Timeout));
+    }
+    pending_error(socket.as_raw_fd()).map_or(Ok(()), |errno| Err(wrong(ErrorClass::of_errno(errno))))
 }
 
 /// Gives the calling thread exact timers and, with `--pin`, a CPU of its own.

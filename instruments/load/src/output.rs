@@ -92,9 +92,13 @@ fn text(result: &StepResult) -> String {
         result.url, result.kind, result.connections, result.threads, result.backend, result.duration_s
     )];
     let requested = result.rate_requested.map_or(String::new(), |rate| format!(" of {rate} requested"));
-    lines.push(format!("  requests   {} ({} ok, {} failed)", result.requests, result.ok, result.errors_total));
+    lines
+        .push(format!("  requests   {} ({} ok, {} failed)", result.requests, result.ok, result.errors_total));
     lines.push(format!("  rate       {:.1}/s{requested}", result.rate_achieved));
-    lines.push("  µs               mean       p50       p90       p95       p99     p99.9    p99.99       max".into());
+    lines.push(
+        "  µs               mean       p50       p90       p95       p99     p99.9    p99.99       max"
+            .into(),
+    );
     lines.push(spread("response", &result.latency_us));
     if result.kind == "open" {
         lines.push(spread("service", &result.service_us));

@@ -118,7 +118,10 @@ fn check_numbers(job: &Job) -> Result<(), String> {
     let rates = job.rate.as_ref().map(|rates| rates.0.as_slice()).unwrap_or_default();
     refuse(job.connections.0.is_empty() || job.connections.0.contains(&0), "--connections: give at least 1")?;
     refuse(job.rate.is_some() && rates.is_empty(), "--rate: give at least one rate")?;
-    refuse(rates.iter().any(|rate| !(*rate > 0.0 && *rate <= 1e7)), "--rate: a rate is above 0 and at most 10000000")?;
+    refuse(
+        rates.iter().any(|rate| !(*rate > 0.0 && *rate <= 1e7)),
+        "--rate: a rate is above 0 and at most 10000000",
+    )?;
     refuse(job.timeout.0 < 1_000_000 || job.timeout.0 > 3600 * SECOND, "--timeout: give 1ms to 1h")?;
     refuse(job.duration.is_some_and(|span| span.0 == 0), "--duration: give more than 0")?;
     refuse(job.streams == Some(0), "--streams: give at least 1")?;
@@ -157,7 +160,14 @@ fn steps(job: &Job) -> Result<Vec<Step>, String> {
     };
     let step = |(index, (&connections, &rate)): (usize, (&u64, &Option<f64>))| {
         let most = if rate.is_some() { job.max_connections.unwrap_or(1000) } else { connections };
-        Step { index, connections, max_connections: most.max(connections), rate, duration, requests: job.requests }
+        Step {
+            index,
+            connections,
+            max_connections: most.max(connections),
+            rate,
+            duration,
+            requests: job.requests,
+        }
     };
     let pairs = connections.iter().flat_map(|count| rates.iter().map(move |rate| (count, rate)));
     Ok(pairs.enumerate().map(step).collect())
@@ -226,7 +236,8 @@ fn expectation(check: &Check) -> Result<Expectation, String> {
         return Err("--check-every: give at least 1, which is each".into());
     }
     let sha256 = check.sha256.as_deref().map(digest).transpose()?;
-    let (statuses, length, every, max_body) = (check.status.clone(), check.length, check.every, check.max_body);
+    let (statuses, length, every, max_body) =
+        (check.status.clone(), check.length, check.every, check.max_body);
     Ok(Expectation { statuses, length, body: body.map(Arc::from), sha256, every, max_body })
 }
 

@@ -6,7 +6,12 @@ use super::*;
 use crate::check::tests::anything;
 
 /// Feeds `bytes` cut at `cuts`, then the end of the connection if the response is not whole.
-fn run(bytes: &[u8], cuts: &[usize], expected: &Expectation, known: &mut KnownHead) -> Result<usize, ErrorClass> {
+fn run(
+    bytes: &[u8],
+    cuts: &[usize],
+    expected: &Expectation,
+    known: &mut KnownHead,
+) -> Result<usize, ErrorClass> {
     let mut response = Response::default();
     response.begin(expected, 0);
     let mut context = Context { bodiless: false, expected, known };
@@ -101,35 +106,38 @@ fn an_interim_head_never_passes_for_the_response() {
 /// A response in one of the framings, with its right body.
 fn responses() -> impl Strategy<Value = (Vec<u8>, Vec<u8>)> {
     let body = prop::collection::vec(any::<u8>(), 0..200);
-    (body, 0..3, prop::collection::vec(1..40usize, 1..8), any::<bool>()).prop_map(|(body, kind, sizes, interim)| {
-        let mut bytes = Vec::new();
-        if interim {
-            bytes.extend_from_slice(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
-        }
-        match kind {
-            0 => {
-                bytes.extend(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).bytes());
-                bytes.extend_from_slice(&body);
+    (body, 0..3, prop::collection::vec(1..40usize, 1..8), any::<bool>()).prop_map(
+        |(body, kind, sizes, interim)| {
+            let mut bytes = Vec::new();
+            if interim {
+                bytes.extend_from_slice(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
             }
-            1 => {
-                bytes.extend_from_slice(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-                let (mut rest, mut size) = (&body[..], sizes.iter().cycle());
-                while !rest.is_empty() {
-                    let (chunk, after) = rest.split_at((*size.next().unwrap()).min(rest.len()));
-                    bytes.extend(format!("{:x}\r\n", chunk.len()).bytes());
-                    bytes.extend_from_slice(chunk);
-                    bytes.extend_from_slice(b"\r\n");
-                    rest = after;
+            match kind {
+                0 => {
+                    bytes
+                        .extend(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).bytes());
+                    bytes.extend_from_slice(&body);
                 }
-                bytes.extend_from_slice(b"0\r\nX-Sum: 1\r\n\r\n");
+                1 => {
+                    bytes.extend_from_slice(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+                    let (mut rest, mut size) = (&body[..], sizes.iter().cycle());
+                    while !rest.is_empty() {
+                        let (chunk, after) = rest.split_at((*size.next().unwrap()).min(rest.len()));
+                        bytes.extend(format!("{:x}\r\n", chunk.len()).bytes());
+                        bytes.extend_from_slice(chunk);
+                        bytes.extend_from_slice(b"\r\n");
+                        rest = after;
+                    }
+                    bytes.extend_from_slice(b"0\r\nX-Sum: 1\r\n\r\n");
+                }
+                _ => {
+                    bytes.extend_from_slice(b"HTTP/1.0 200 OK\r\nServer: old\r\n\r\n");
+                    bytes.extend_from_slice(&body);
+                }
             }
-            _ => {
-                bytes.extend_from_slice(b"HTTP/1.0 200 OK\r\nServer: old\r\n\r\n");
-                bytes.extend_from_slice(&body);
-            }
-        }
-        (bytes, body)
-    })
+            (bytes, body)
+        },
+    )
 }
 
 proptest! {

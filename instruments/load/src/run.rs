@@ -1,9 +1,9 @@
 //! A run: the steps one after the other, each on its threads, merged as they report.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use crate::backend::Backend;
@@ -55,9 +55,10 @@ pub fn run(plan: Plan, output: Output) -> Ending {
 
 fn nothing_connected(plan: &Plan, outcome: &Outcome) -> String {
     let failures = &outcome.openings.failures;
-    let class = CLASSES.into_iter().max_by_key(|&class| failures.of(class)).map_or("timeout", |class| {
-        if failures.of(class) == 0 { "timeout" } else { class.name() }
-    });
+    let class = CLASSES
+        .into_iter()
+        .max_by_key(|&class| failures.of(class))
+        .map_or("timeout", |class| if failures.of(class) == 0 { "timeout" } else { class.name() });
     format!("nothing could connect to {}: {class}", plan.job.url)
 }
 
@@ -69,7 +70,13 @@ pub fn run_step(plan: &Arc<Plan>, step: &Step, output: Output) -> Result<Outcome
     let threads: Vec<JoinHandle<_>> = (0..plan.threads)
         .map(|thread| {
             let share = step.share(thread, plan.threads);
-            let lane = Lane { plan: plan.clone(), step: share, thread, reports: reports.clone(), gate: gate.clone() };
+            let lane = Lane {
+                plan: plan.clone(),
+                step: share,
+                thread,
+                reports: reports.clone(),
+                gate: gate.clone(),
+            };
             let engine = backend.engine;
             std::thread::Builder::new().name(format!("load-{thread}")).spawn(move || {
                 crate::limits::prepare_thread(&lane);

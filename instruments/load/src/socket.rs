@@ -97,7 +97,13 @@ pub struct Dialler {
 
 impl Dialler {
     /// A dialler; `first` says which of the sources comes first, so that threads differ.
-    pub fn new(address: &Address, sources: &[IpAddr], first: usize, keepalive: bool, reset_close: bool) -> Result<Self, String> {
+    pub fn new(
+        address: &Address,
+        sources: &[IpAddr],
+        first: usize,
+        keepalive: bool,
+        reset_close: bool,
+    ) -> Result<Self, String> {
         let target = KernelAddress::new(address)?;
         let sources = sources.iter().map(|ip| KernelAddress::of_ip(SocketAddr::new(*ip, 0))).collect();
         // One write on a fresh connection is never delayed by Nagle's algorithm; only later ones can be.
@@ -125,7 +131,12 @@ impl Dialler {
             set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32)?;
         }
         if self.reset_close {
-            set_option(&socket, libc::SOL_SOCKET, libc::SO_LINGER, &libc::linger { l_onoff: 1, l_linger: 0 })?;
+            set_option(
+                &socket,
+                libc::SOL_SOCKET,
+                libc::SO_LINGER,
+                &libc::linger { l_onoff: 1, l_linger: 0 },
+            )?;
         }
         if !self.sources.is_empty() {
             let source = self.sources[self.next_source % self.sources.len()];

@@ -120,7 +120,10 @@ mod tests {
     #[test]
     fn urls() {
         let url = Url::parse("http://localhost:8080/a?b=c#d").unwrap();
-        assert_eq!((url.tls, url.host.as_str(), url.port, url.path.as_str()), (false, "localhost", 8080, "/a?b=c"));
+        assert_eq!(
+            (url.tls, url.host.as_str(), url.port, url.path.as_str()),
+            (false, "localhost", 8080, "/a?b=c")
+        );
         assert_eq!(url.authority, "localhost:8080");
         assert_eq!(Url::parse("https://127.0.0.1").unwrap().port, 443);
         assert_eq!(Url::parse("http://127.0.0.1?x").unwrap().path, "/?x");
@@ -131,7 +134,16 @@ mod tests {
 
     #[test]
     fn wrong_urls() {
-        for wrong in ["", "localhost:80", "ftp://x/", "http://", "http://:80/", "http://a:b/", "http://a@b/", "http://a/b c"] {
+        for wrong in [
+            "",
+            "localhost:80",
+            "ftp://x/",
+            "http://",
+            "http://:80/",
+            "http://a:b/",
+            "http://a@b/",
+            "http://a/b c",
+        ] {
             assert!(Url::parse(wrong).is_err(), "{wrong}");
         }
     }

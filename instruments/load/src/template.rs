@@ -68,9 +68,14 @@ impl Template {
         if source.close && !given("connection") {
             head.push(Piece::Text(b"Connection: close\r\n".to_vec()));
         }
-        let wants_length = source.body.is_some() || matches!(source.method.as_str(), "POST" | "PUT" | "PATCH");
+        let wants_length =
+            source.body.is_some() || matches!(source.method.as_str(), "POST" | "PUT" | "PATCH");
         if wants_length && !given("content-length") && !given("transfer-encoding") {
-            head.extend([Piece::Text(b"Content-Length: ".to_vec()), Piece::Length, Piece::Text(b"\r\n".to_vec())]);
+            head.extend([
+                Piece::Text(b"Content-Length: ".to_vec()),
+                Piece::Length,
+                Piece::Text(b"\r\n".to_vec()),
+            ]);
         }
         head.push(Piece::Text(b"\r\n".to_vec()));
         let body = parse(source.body.as_deref().unwrap_or_default())?;
@@ -141,7 +146,9 @@ fn write(pieces: &[Piece], out: &mut Vec<u8>, fill: &mut Fill, counter: u64, len
             Piece::Counter => write!(out, "{counter}"),
             Piece::Thread => write!(out, "{}", fill.thread),
             Piece::Random(low, high) => write!(out, "{}", fill.random.between(*low, *high)),
-            Piece::Hex(digits) => (0..*digits).try_for_each(|_| write!(out, "{:x}", fill.random.bits() >> 60)),
+            Piece::Hex(digits) => {
+                (0..*digits).try_for_each(|_| write!(out, "{:x}", fill.random.bits() >> 60))
+            }
             Piece::Length => write!(out, "{length}"),
         };
     }
@@ -166,8 +173,11 @@ fn parse(text: &[u8]) -> Result<Vec<Piece>, String> {
 }
 
 fn field(text: &str) -> Result<Piece, String> {
-    let wrong =
-        || format!("unknown field ${{{text}}}: there are ${{counter}}, ${{thread}}, ${{random:1-100}}, ${{hex:16}}");
+    let wrong = || {
+        format!(
+            "unknown field ${{{text}}}: there are ${{counter}}, ${{thread}}, ${{random:1-100}}, ${{hex:16}}"
+        )
+    };
     let (name, argument) = text.split_once(':').unwrap_or((text, ""));
     match name {
         "counter" if argument.is_empty() => Ok(Piece::Counter),
@@ -208,7 +218,7 @@ impl Choice {
 
     /// The index of the next template.
     #[inline]
-    pub fn next(&mut self) -> usize {
+    pub fn draw(&mut self) -> usize {
         if self.sums.len() == 1 {
             return 0;
         }
@@ -251,7 +261,8 @@ mod tests {
 
     #[test]
     fn fields_are_filled_in() {
-        let dynamic = template("/item/${counter}?t=${thread}", Some("{\"n\": ${random:10-99}, \"h\": \"${hex:8}\"}"));
+        let dynamic =
+            template("/item/${counter}?t=${thread}", Some("{\"n\": ${random:10-99}, \"h\": \"${hex:8}\"}"));
         let dynamic = dynamic.unwrap();
         assert!(dynamic.fixed().is_none());
         let text = rendered(&dynamic, 3);
@@ -278,13 +289,13 @@ mod tests {
     #[test]
     fn weights_hold() {
         let mut choice = Choice::new([1.0, 3.0, 0.0, 6.0].into_iter(), Random::new(5, 0));
-        let mut counts = [0; 4];
+        let mut counts = [0i32; 4];
         for _ in 0..100_000 {
-            counts[choice.next()] += 1;
+            counts[choice.draw()] += 1;
         }
         assert_eq!(counts[2], 0);
         for (count, expected) in counts.iter().zip([10_000, 30_000, 0, 60_000]) {
-            assert!((*count - expected as i32).abs() < 1_000, "{counts:?}");
+            assert!((*count - expected).abs() < 1_000, "{counts:?}");
         }
     }
 

@@ -37,7 +37,9 @@ impl Client {
         let mut config = match (&options.cert, &options.key) {
             (Some(cert), Some(key)) => {
                 let key = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong("--key", key, &error))?;
-                builder.with_client_auth_cert(certificates("--cert", cert)?, key).map_err(|error| format!("--cert: {error}"))?
+                builder
+                    .with_client_auth_cert(certificates("--cert", cert)?, key)
+                    .map_err(|error| format!("--cert: {error}"))?
             }
             (None, None) => builder.with_no_client_auth(),
             _ => return Err("--cert and --key: give both or none".into()),
@@ -46,7 +48,8 @@ impl Client {
             config.alpn_protocols = vec![b"h2".to_vec()];
         }
         let name = options.server_name.clone().unwrap_or_else(|| host.to_owned());
-        let name = ServerName::try_from(name.clone()).map_err(|_| format!("--server-name {name:?} is not a name"))?;
+        let name = ServerName::try_from(name.clone())
+            .map_err(|_| format!("--server-name {name:?} is not a name"))?;
         Ok(Self { config: Arc::new(config), name })
     }
 }
@@ -125,7 +128,8 @@ pub struct Session {
 impl Session {
     /// A new session, with its first message in `outgoing`.
     pub fn new(client: &Client) -> Result<Self, TlsError> {
-        let connection = ClientConnection::new(client.config.clone(), client.name.clone()).map_err(|_| TlsError)?;
+        let connection =
+            ClientConnection::new(client.config.clone(), client.name.clone()).map_err(|_| TlsError)?;
         let mut session = Self { connection, outgoing: Vec::new() };
         session.collect();
         Ok(session)

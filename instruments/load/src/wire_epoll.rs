@@ -47,15 +47,21 @@ impl Wire for Epoll {
         let events = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
         let mut event = libc::epoll_event { events: events as u32, u64: key };
         // SAFETY: the pointer is to our own event.
-        let result =
-            unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, connection.fd(), &mut event) };
+        let result = unsafe {
+            libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, connection.fd(), &mut event)
+        };
         if result == 0 { Ok(()) } else { Err(errno()) }
     }
 
     fn listen(&mut self, _place: u32, _connection: &mut Connection) {}
 
     #[inline]
-    fn send(&mut self, _place: u32, connection: &mut Connection, fixed: Option<&[u8]>) -> Result<usize, ErrorClass> {
+    fn send(
+        &mut self,
+        _place: u32,
+        connection: &mut Connection,
+        fixed: Option<&[u8]>,
+    ) -> Result<usize, ErrorClass> {
         connection.start_request(fixed)
     }
 

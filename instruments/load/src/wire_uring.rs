@@ -61,10 +61,11 @@ fn open(places: u32) -> Result<IoUring, String> {
     Ok(ring)
 }
 
-/// Whether this kernel (and the sandbox we may be in) allows this wire; the error says what it refuses.
-pub fn probe() -> Result<(), String> {
-    let ring = open(1)?;
-    Buffers::new(&ring, 1).map(drop)
+/// Whether this kernel (and the sandbox we may be in) allows this wire for so many connections of a thread; the error says
+/// what it refuses.
+pub fn probe(places: u32) -> Result<(), String> {
+    let ring = open(places.max(1))?;
+    Buffers::new(&ring, places).map(drop)
 }
 
 impl Wire for Uring {
@@ -91,7 +92,12 @@ impl Wire for Uring {
     }
 
     #[inline]
-    fn send(&mut self, place: u32, connection: &mut Connection, fixed: Option<&[u8]>) -> Result<usize, ErrorClass> {
+    fn send(
+        &mut self,
+        place: u32,
+        connection: &mut Connection,
+        fixed: Option<&[u8]>,
+    ) -> Result<usize, ErrorClass> {
         let key = key(kind::SEND, place, connection);
         let bytes = connection.queue_request(fixed);
         let send = opcode::Send::new(Fixed(place), bytes.as_ptr(), bytes.len() as u32)
@@ -185,7 +191,9 @@ impl Engine<Uring> {
             return;
         }
         match kind {
-            kind::CONNECT if self.connections[place as usize].state == State::Connecting => self.on_connected(place),
+            kind::CONNECT if self.connections[place as usize].state == State::Connecting => {
+                self.on_connected(place)
+            }
             kind::SEND => self.on_send_trouble(place, result),
             kind::WRITABLE => self.write_on(place),
             _ => {}

@@ -48,7 +48,8 @@ pub struct Worker {
 impl Worker {
     /// The share of thread `thread`, whose connections and requests are in `step` already.
     pub fn new(plan: Arc<Plan>, step: &Step, thread: usize, times: Times, reports: Sender<Interval>) -> Self {
-        let stream = |purpose: u64| Random::new(plan.seed, (step.index as u64) << 32 | (thread as u64) << 8 | purpose);
+        let stream =
+            |purpose: u64| Random::new(plan.seed, (step.index as u64) << 32 | (thread as u64) << 8 | purpose);
         let arrivals = step
             .rate
             .map(|rate| Arrivals::new(plan.spacing, rate, thread, plan.threads, times.start, stream(0)));
@@ -120,7 +121,7 @@ impl Worker {
     /// Begins an exchange due at `intended`.
     #[inline]
     pub fn begin(&mut self, exchange: &mut Exchange, intended: u64, now: u64) {
-        exchange.template = self.choice.next();
+        exchange.template = self.choice.draw();
         exchange.intended = intended;
         exchange.sent = now;
         exchange.active = true;

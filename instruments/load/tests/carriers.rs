@@ -84,7 +84,8 @@ fn tls_server(authority: &Authority, alpn: &[u8]) -> Arc<ServerConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(authority.ca.der().clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = rustls::server::WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+    let verifier =
+        rustls::server::WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -131,7 +132,10 @@ fn tls_with_an_authority_a_client_certificate_and_a_name() {
         let result = &measure(job(&options, keepalive))[0];
         assert_eq!(result["ok"], 60, "{result}");
     }
-    for (key, value) in [("server_name", json!("other.test")), ("ca", json!(folder.write("x.pem", &Authority::new().ca.pem())))] {
+    for (key, value) in [
+        ("server_name", json!("other.test")),
+        ("ca", json!(folder.write("x.pem", &Authority::new().ca.pem()))),
+    ] {
         let mut wrong = options.clone();
         wrong[key] = value;
         let result = &measure(job(&wrong, true))[0];

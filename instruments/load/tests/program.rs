@@ -26,7 +26,9 @@ fn program() {
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["program", "--exact", "--nocapture", "--test-threads=1"]).env(ARGUMENTS, arguments.join("\n"));
+    command
+        .args(["program", "--exact", "--nocapture", "--test-threads=1"])
+        .env(ARGUMENTS, arguments.join("\n"));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -40,7 +42,10 @@ fn run(arguments: &[&str], stdin: &str) -> Output {
 /// The JSON objects on standard output; the test harness writes other lines around them.
 fn objects(output: &Output) -> Vec<Value> {
     let text = String::from_utf8_lossy(&output.stdout);
-    text.lines().filter(|line| line.starts_with('{')).map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 #[test]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 import bakeoff
 from bakeoff.lab import Lab
-from bakeoff.store import Store
+
+if TYPE_CHECKING:
+    from bakeoff.store import Store
 
 app = typer.Typer(
     name="bakeoff",
@@ -52,6 +54,8 @@ class Where:
     @classmethod
     def store(cls) -> Store:
         """The store, opened."""
+        from bakeoff.store import Store
+
         url = cls.store_url or os.environ.get("BAKEOFF_STORE")
         return Store(url or f"sqlite:///{cls.lab().state / 'store.db'}")
 

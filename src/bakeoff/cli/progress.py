@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from bakeoff.plan import cell_text
-from bakeoff.prepare import Prepared
-from bakeoff.store import TrialRow
-from bakeoff.store.store import Outcome
+
+if TYPE_CHECKING:
+    from bakeoff.prepare import Prepared
+    from bakeoff.store import TrialRow
+    from bakeoff.store.store import Outcome
 
 
 class Clock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,8 +22,9 @@ from bakeoff.cli.app import (
 from bakeoff.cli.progress import Lines, Live
 from bakeoff.errors import BadInput, Exit
 from bakeoff.lab import Lab
-from bakeoff.runner import Runner
-from bakeoff.store import Store
+
+if TYPE_CHECKING:
+    from bakeoff.store import Store
 
 NoReport = Annotated[bool, typer.Option("--no-report", help="Store only; write no report at the end.")]
 
@@ -37,6 +38,8 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment: build its systems, carry out every trial, write the report."""
+    from bakeoff.runner import Runner
+
     lab = Where.lab()
     written = lab.experiment(experiment)
     with _watcher() as watcher:
@@ -52,6 +55,8 @@ def resume(
     as_json: AsJson = False,
 ) -> None:
     """Finish a run that was interrupted, exactly as planned."""
+    from bakeoff.runner import Runner
+
     lab = Where.lab()
     store = Where.store()
     if not store.runs():

@@ -54,7 +54,13 @@ fn reset(stream: &TcpStream) {
     let size = size_of::<libc::linger>() as libc::socklen_t;
     // SAFETY: the pointer is to our own value of the size given.
     unsafe {
-        libc::setsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, (&raw const linger).cast(), size)
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_LINGER,
+            (&raw const linger).cast(),
+            size,
+        )
     };
 }
 
@@ -88,7 +94,9 @@ fn read_request<S: Read>(stream: &mut S, pending: &mut Vec<u8>) -> Option<String
             let head = String::from_utf8_lossy(&pending[..end]).into_owned();
             let length = head
                 .lines()
-                .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ").map(|n| n.parse().unwrap()))
+                .find_map(|line| {
+                    line.to_ascii_lowercase().strip_prefix("content-length: ").map(|n| n.parse().unwrap())
+                })
                 .unwrap_or(0usize);
             if pending.len() >= end + 4 + length {
                 let request = String::from_utf8_lossy(&pending[..end + 4 + length]).into_owned();
@@ -135,7 +143,8 @@ fn answer<S: Write>(stream: &mut S, path: &str, request: &str) -> std::io::Resul
         ("garbage", _) => stream.write_all(b"\x16\x03\x01 this is no HTTP at all \r\n\r\n")?,
         ("endless", _) => {
             stream.write_all(b"HTTP/1.1 200 OK\r\n")?;
-            (0..100_000).try_for_each(|n| stream.write_all(format!("X-Field-{n}: {n:0100}\r\n").as_bytes()))?;
+            (0..100_000)
+                .try_for_each(|n| stream.write_all(format!("X-Field-{n}: {n:0100}\r\n").as_bytes()))?;
         }
         ("drip", _) => {
             for byte in fixed("hello").bytes() {
