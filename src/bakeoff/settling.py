@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-INTERVAL = 1.0  # seconds that one rate is of
+INTERVAL = 0.25  # seconds that one rate is of
 LEAST = 8  # rates; with fewer, hardly any order of them is rare enough to show a change
 WINDOW = 12  # the last rates that are looked at
 SMALL = 0.02  # a change of less than this share does not matter

@@ -124,7 +124,10 @@ pub struct Args {
     /// Open loop: spin for arrivals nearer than this instead of sleeping.
     #[arg(long, value_parser = span, value_name = "TIME")]
     spin: Option<Span>,
-    /// Put each second's histogram into the result.
+    /// Length of the intervals of progress and series; default 1s.
+    #[arg(long, value_parser = span, value_name = "TIME")]
+    interval: Option<Span>,
+    /// Put each interval's histogram into the result.
     #[arg(long)]
     intervals: bool,
     /// Put the step's histograms into the result.
@@ -202,6 +205,7 @@ impl Args {
             seed: self.seed.unwrap_or(defaults.seed),
             lag_bound: self.lag_bound.unwrap_or(defaults.lag_bound),
             spin: self.spin.unwrap_or(defaults.spin),
+            interval: self.interval.unwrap_or(defaults.interval),
             intervals: self.intervals,
             histograms: self.histograms,
             allow_remote: self.allow_remote,

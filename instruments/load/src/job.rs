@@ -59,7 +59,9 @@ pub struct Job {
     pub lag_bound: Span,
     /// Spin for arrivals nearer than this instead of sleeping: less send lag for more CPU.
     pub spin: Span,
-    /// Keep each second's histogram in the result.
+    /// Length of the intervals of progress and series.
+    pub interval: Span,
+    /// Keep each interval's histogram in the result.
     pub intervals: bool,
     /// Keep the step's histograms in the result.
     pub histograms: bool,
@@ -94,6 +96,7 @@ impl Default for Job {
             seed: 1,
             lag_bound: Span(1_000_000),
             spin: Span(0),
+            interval: Span(1_000_000_000),
             intervals: false,
             histograms: false,
             allow_remote: false,

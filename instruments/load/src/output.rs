@@ -5,6 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::clock::seconds;
 use crate::plan::{Plan, Step};
 use crate::recorder::Record;
 use crate::result::{Spread, StepResult};
@@ -44,10 +45,10 @@ impl Output {
         }));
     }
 
-    /// A second is over.
-    pub fn progress(&self, step: &Step, second: u64, record: &Record) {
+    /// An interval of so many nanoseconds is over; it ended at `end`.
+    pub fn progress(&self, step: &Step, end: u64, length: u64, record: &Record) {
         self.event(json!({
-            "event": "progress", "step": step.index, "t_s": second + 1, "ok": record.ok,
+            "event": "progress", "step": step.index, "t_s": seconds(end), "ok": record.ok, "rate": record.ok as f64 / seconds(length),
             "errors": record.errors.total(), "p50_us": record.response.value_at_quantile(0.5),
             "p99_us": record.response.value_at_quantile(0.99),
         }));

@@ -124,6 +124,7 @@ fn check_numbers(job: &Job) -> Result<(), String> {
     )?;
     refuse(job.timeout.0 < 1_000_000 || job.timeout.0 > 3600 * SECOND, "--timeout: give 1ms to 1h")?;
     refuse(job.duration.is_some_and(|span| span.0 == 0), "--duration: give more than 0")?;
+    refuse(job.interval.0 < 10_000_000, "--interval: give at least 10ms")?;
     refuse(job.streams == Some(0), "--streams: give at least 1")?;
     refuse(job.requests == Some(0), "--requests: give at least 1")?;
     refuse(job.duration.is_some_and(|span| span.0 > 24 * 3600 * SECOND), "--duration: give at most 24h")?;

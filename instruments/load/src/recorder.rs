@@ -1,4 +1,4 @@
-//! What one thread records, second by second, and how the threads' records become one.
+//! What one thread records, interval by interval, and how the threads' records become one.
 //!
 //! All three spans are in microseconds in HdrHistograms of 3 significant digits from 1 µs to 1 h
 //! (<https://hdrhistogram.github.io/HdrHistogram/>): a value is kept within 0.1%.
@@ -150,11 +150,11 @@ impl Openings {
     }
 }
 
-/// One second of one thread, on its way to the thread that merges.
+/// One interval of one thread, on its way to the thread that merges.
 #[derive(Debug)]
 pub struct Interval {
-    /// Seconds since the start of the measured time.
-    pub second: u64,
+    /// Its number since the start of the measured time, from 0.
+    pub index: u64,
     /// What happened in it.
     pub record: Box<Record>,
 }

@@ -68,29 +68,29 @@ pub fn encode(histogram: &Histogram<u64>) -> String {
     }
 }
 
-/// One value per second of the measured time.
+/// One value per interval of the measured time.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Series {
-    /// The end of each second, from the start of the measured time.
-    pub t_s: Vec<u64>,
-    /// Right responses in the second.
-    pub rate: Vec<u64>,
+    /// The end of each interval, seconds from the start of the measured time.
+    pub t_s: Vec<f64>,
+    /// Right responses a second in the interval.
+    pub rate: Vec<f64>,
     /// Median response time, microseconds.
     pub p50_us: Vec<u64>,
     /// 99th percentile of the response time, microseconds.
     pub p99_us: Vec<u64>,
-    /// Failures in the second.
+    /// Failures in the interval.
     pub errors: Vec<u64>,
-    /// Each second's histogram of response times, under `--intervals`.
+    /// Each interval's histogram of response times, under `--intervals`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub histogram: Vec<String>,
 }
 
 impl Series {
-    /// Adds a second.
-    pub fn push(&mut self, second: u64, record: &Record, with_histogram: bool) {
-        self.t_s.push(second + 1);
-        self.rate.push(record.ok);
+    /// Adds an interval of so many nanoseconds that ends at `end`.
+    pub fn push(&mut self, end: u64, length: u64, record: &Record, with_histogram: bool) {
+        self.t_s.push(seconds(end));
+        self.rate.push(record.ok as f64 / seconds(length.max(1)));
         self.p50_us.push(record.response.value_at_quantile(0.5));
         self.p99_us.push(record.response.value_at_quantile(0.99));
         self.errors.push(record.errors.total());

@@ -94,29 +94,32 @@ pub fn run_step(plan: &Arc<Plan>, step: &Step, output: Output) -> Result<Outcome
     Ok(outcome(step, backend, record, series, summaries))
 }
 
-/// Merges the threads' seconds as they come, until all threads are done.
+/// Merges the threads' intervals as they come, until all threads are done.
 fn collect(plan: &Plan, step: &Step, intervals: &Receiver<Interval>, output: Output) -> (Record, Series) {
     let mut total = Record::new();
     let mut series = Series::default();
     let mut waiting: BTreeMap<u64, (usize, Record)> = BTreeMap::new();
-    let mut close = |second: u64, record: &Record| {
-        output.progress(step, second, record);
-        series.push(second, record, plan.job.intervals);
+    let mut close = |index: u64, record: &Record| {
+        // The last interval is as long as the step still lasts.
+        let start = index * plan.job.interval.0;
+        let end = (start + plan.job.interval.0).min(step.duration.max(start + 1));
+        output.progress(step, end, end - start, record);
+        series.push(end, end - start, record, plan.job.intervals);
         total.merge(record);
     };
     for interval in intervals {
-        let (threads, record) = waiting.entry(interval.second).or_insert_with(|| (0, Record::new()));
+        let (threads, record) = waiting.entry(interval.index).or_insert_with(|| (0, Record::new()));
         *threads += 1;
         record.merge(&interval.record);
         while let Some(entry) = waiting.first_entry()
             && entry.get().0 >= plan.threads
         {
-            let (second, (_, record)) = entry.remove_entry();
-            close(second, &record);
+            let (index, (_, record)) = entry.remove_entry();
+            close(index, &record);
         }
     }
-    for (second, (_, record)) in waiting {
-        close(second, &record);
+    for (index, (_, record)) in waiting {
+        close(index, &record);
     }
     (total, series)
 }

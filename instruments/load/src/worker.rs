@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use crate::arrivals::Arrivals;
-use crate::clock::{MILLISECOND, SECOND};
+use crate::clock::MILLISECOND;
 use crate::errors::ErrorClass;
 pub use crate::exchange::{Exchange, Outcome, Summary, Times};
 use crate::plan::{Plan, Step};
@@ -37,8 +37,8 @@ pub struct Worker {
     fill: Fill,
     known: Vec<KnownHead>,
     record: Box<Record>,
-    second: u64,
-    next_second: u64,
+    interval: u64,
+    next_interval: u64,
     reports: Sender<Interval>,
     usage_at_start: crate::usage::Usage,
     measuring: bool,
@@ -65,8 +65,8 @@ impl Worker {
             fill: Fill::new(thread, plan.threads, stream(2)),
             known: plan.templates.iter().map(|_| KnownHead::default()).collect(),
             record: Box::default(),
-            second: 0,
-            next_second: times.measure,
+            interval: 0,
+            next_interval: times.measure,
             reports,
             usage_at_start: crate::usage::Usage::of_thread(),
             measuring: false,
@@ -275,11 +275,11 @@ impl Worker {
         exchange.active && now.saturating_sub(exchange.sent) > self.plan.timeout
     }
 
-    /// Does what is due by the clock: the start of the measured time, the end of each second.
+    /// Does what is due by the clock: the start of the measured time, the end of each interval.
     #[inline]
     pub fn tick(&mut self, now: u64) {
-        if now >= self.next_second {
-            self.turn_second(now);
+        if now >= self.next_interval {
+            self.turn_interval(now);
         }
         if now >= self.times.end && !self.counted_end {
             self.counted_end = true;
@@ -291,10 +291,10 @@ impl Worker {
     /// The next moment at which [`Worker::tick`] has something to do.
     #[inline]
     pub fn next_tick(&self) -> u64 {
-        if self.counted_end { self.next_second } else { self.next_second.min(self.times.end) }
+        if self.counted_end { self.next_interval } else { self.next_interval.min(self.times.end) }
     }
 
-    fn turn_second(&mut self, now: u64) {
+    fn turn_interval(&mut self, now: u64) {
         if self.measuring {
             self.hand_over();
         } else {
@@ -302,14 +302,15 @@ impl Worker {
             *self.record = Record::new();
             self.usage_at_start = crate::usage::Usage::of_thread();
         }
-        self.second = (now - self.times.measure) / SECOND;
-        self.next_second = self.times.measure + (self.second + 1) * SECOND;
+        let length = self.plan.job.interval.0;
+        self.interval = (now - self.times.measure) / length;
+        self.next_interval = self.times.measure + (self.interval + 1) * length;
     }
 
     fn hand_over(&mut self) {
         let record = std::mem::take(&mut self.record);
         // Nobody listens any more only when the run is being ended.
-        let _ = self.reports.send(Interval { second: self.second, record });
+        let _ = self.reports.send(Interval { index: self.interval, record });
     }
 
     fn finish_usage(&mut self, now: u64) {

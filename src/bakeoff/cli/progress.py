@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from bakeoff.store.store import Outcome
 
 
+TELLING = ("elapsed", "throughput", "build_time", "wall")
+
+
 class Clock:
     """Time left, from how long trials of the same system and cell (or else all trials so far) have taken."""
 
@@ -46,12 +49,17 @@ def human(seconds: float | None) -> str:
 
 
 def last_values(outcome: Outcome) -> str:
-    """The first unlabelled values of a trial, shortly."""
+    """What a trial has shown, shortly: the first of the telling metrics that it has, the last step's value."""
     if outcome.status != "ok":
         return f"{outcome.status}: {outcome.reason}"
-    shown = [(name, unit, value) for name, unit, labels, value in outcome.observations if not labels]
-    own = [each for each in shown if each[0] in ("elapsed", "wall", "cpu", "build_time")]
-    return ", ".join(f"{name} {value:.4g} {unit}" for name, unit, value in own[-3:])
+    last = {name: (unit, value, labels) for name, unit, labels, value in outcome.observations if "part" not in labels}
+    name = next((name for name in TELLING if name in last), None)
+    if name is None:
+        return ""
+    unit, value, labels = last[name]
+    step = " at " + ", ".join(f"{key} {level}" for key, level in labels.items()) if labels else ""
+    flags = f" (flags: {', '.join(sorted({flag for flag, _, _ in outcome.flags}))})" if outcome.flags else ""
+    return f"{name} {value:.4g} {unit}{step}{flags}"
 
 
 class Lines:

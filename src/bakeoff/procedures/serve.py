@@ -96,10 +96,10 @@ class Serving:
         rates: list[float] = []
         began = time.monotonic()
         settled = False
-        loading = self._generator(load, first)
+        loading = self._generator(load, first, interval=settling.INTERVAL)
         for event in loading:
             if event["event"] == "progress":
-                rates.append(event["ok"] / settling.INTERVAL)
+                rates.append(event["rate"])
                 settled = settling.settled(rates)
                 if settled and time.monotonic() - began >= warm_up.at_least:
                     break
@@ -180,10 +180,11 @@ class Serving:
             self.outcome.observe(metric, STANDARD[metric].unit, total, labels)
         return windows
 
-    def _generator(self, load: Load, step: Cell) -> Generator:
+    def _generator(self, load: Load, step: Cell, interval: float | None = None) -> Generator:
         values = self.task.values | plan.parameters(self.task.experiment, {**self.task.trial.cell, **step})
         cpus = generator.count(self.load_cpus)
         document = generator.job(load, self.procedure.url, lambda text: fill(text, values), cpus)
+        document["interval"] = interval or (1.0 if document["duration"] >= 5 else 0.25)
         document["seed"] = self.task.seed + self.task.trial.position
         self.files += 1
         loading = Generator(
