@@ -3,11 +3,12 @@
 
     load_cpu.py BAKEOFF_LOAD FAST_SERVER [--connections 64,256] [--rounds 7] [--seconds 2]
 
-Build both with `cargo build --release -p bakeoff-instruments` and `cargo build --release -p bakeoff-load --example fast_server`.
-The server runs on CPU 0, the generators on CPU 1, one after the other in an order that turns with each round. CPU time is
-user and system time of the whole generator process (wait4), so that its start and its end count too. The ratio is the median
-of each round's ratio to wrk, since other load on the machine shifts all figures of a round alike. On a machine that is
-busy with other things the last column says more: the ratio of the least costs, those of the least disturbed rounds.
+Build both with `cargo build --release -p bakeoff-instruments` and
+`cargo build --release -p bakeoff-load --example fast_server`. The server runs on CPU 0, the generators on CPU 1, one
+after the other in an order that turns with each round. CPU time is user and system time of the whole generator process
+(wait4), so that its start and its end count too. The ratio is the median of each round's ratio to wrk, since other load
+on the machine shifts all figures of a round alike. On a machine that is busy with other things the last column says
+more: the ratio of the least costs, those of the least disturbed rounds.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import re
 import statistics
 import subprocess
 import sys
+from functools import partial
 
 
 def run(command: list[str], cpu: int) -> tuple[str, float]:
@@ -58,12 +60,15 @@ def main() -> None:
     server = subprocess.Popen(["taskset", "-c", "0", options.server, "0", "900"], stdout=subprocess.PIPE, text=True)
     try:
         url = f"http://127.0.0.1:{server.stdout.readline().split()[1]}/"
-        print(f"{'connections':>11} {'generator':>9} {'µs/request':>11} {'requests/s':>11} {'ratio to wrk':>13} {'quartiles':>15} {'of the least':>13}")
+        print(
+            f"{'connections':>11} {'generator':>9} {'µs/request':>11} {'requests/s':>11}"
+            f" {'ratio to wrk':>13} {'quartiles':>15} {'of the least':>13}"
+        )
         for connections in map(int, options.connections.split(",")):
             generators = {
-                "wrk": lambda: wrk(url, connections, options.seconds),
-                "epoll": lambda: ours(options.program, "epoll", url, connections, options.seconds),
-                "uring": lambda: ours(options.program, "uring", url, connections, options.seconds),
+                "wrk": partial(wrk, url, connections, options.seconds),
+                "epoll": partial(ours, options.program, "epoll", url, connections, options.seconds),
+                "uring": partial(ours, options.program, "uring", url, connections, options.seconds),
             }
             cost: dict[str, list[float]] = {name: [] for name in generators}
             rate: dict[str, list[float]] = {name: [] for name in generators}
@@ -75,7 +80,7 @@ def main() -> None:
                     cost[name].append(cpu / requests * 1e6)
                     rate[name].append(requests / options.seconds)
             for name in generators:
-                ratios = [mine / base for mine, base in zip(cost[name], cost["wrk"])]
+                ratios = [mine / base for mine, base in zip(cost[name], cost["wrk"], strict=True)]
                 low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else (ratios[0],) * 3
                 print(
                     f"{connections:>11} {name:>9} {statistics.median(cost[name]):>11.3f}"
