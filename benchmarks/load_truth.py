@@ -7,7 +7,7 @@ Build them with `cargo build --release -p bakeoff-instruments` and
 `cargo build --release -p bakeoff-load --example truth_server`. The truth is the server's own record: microseconds from
 the kernel's receipt of each request to the moment before its answer is written, so that waiting in the socket of a
 stopped server is in it. A value holds when it is within 1% or 50 µs of the truth. The server is bound to CPU 0 and the
-generator to CPU 1. The generator's waking and the way of the answer (some 20 to 40 µs) are in the measured value and not
+generator to CPU 1. The generator's waking and the way of the answer (some 20 to 40 µs) are in the measured value, not
 in the truth.
 """
 

@@ -15,6 +15,7 @@ from bakeoff.store import Store
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
 import made_runs
+import made_serving
 
 
 @dataclass(frozen=True)
@@ -44,5 +45,15 @@ def paper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
     folder = tmp_path_factory.mktemp("paper")
     opened = Store(f"sqlite:///{folder / 'store.db'}")
     run = made_runs.paper_run(opened)
+    yield Written(opened, run, report.write(opened, [run], folder / "report"))
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
+    """The report of a made run with thirteen systems, four workloads and steps."""
+    folder = tmp_path_factory.mktemp("serving")
+    opened = Store(f"sqlite:///{folder / 'store.db'}")
+    run = made_serving.run(opened)
     yield Written(opened, run, report.write(opened, [run], folder / "report"))
     opened.close()

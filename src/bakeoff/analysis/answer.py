@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from bakeoff.analysis import brief
 from bakeoff.analysis.findings import Analysis, Comparison, GeometricMean
 from bakeoff.analysis.numbers import count, number, with_interval
 
@@ -12,24 +13,26 @@ SIDES = ("faster", "slower", "better", "worse", "higher", "lower")
 
 def sentences(analysis: Analysis) -> list[str]:
     """The answer to the experiment's question as far as this run supports one."""
-    said = [_system(analysis, name) for name in _others(analysis)]
+    said = brief.sentences(analysis) if analysis.many else [_system(analysis, name) for name in _others(analysis)]
     lines = [line for line in said if line]
     if not lines:
         lines = [_nothing(analysis)]
     lines += [line for line in (_power(analysis), _published(analysis), _scaled(analysis)) if line]
-    lines += [f"{s.name} is unavailable here: {s.reason or s.status}." for s in analysis.systems if s.status != "ready"]
+    lines += _unavailable(analysis)
     lines += _unfinished(analysis)
     return lines
 
 
+def _unavailable(analysis: Analysis) -> list[str]:
+    missing = [s for s in analysis.systems if s.status != "ready"]
+    if len(missing) > 2 and analysis.many:
+        return [f"Unavailable here, for reasons given below: {', '.join(s.name for s in missing)}."]
+    return [f"{s.name} is unavailable here: {s.reason or s.status}." for s in missing]
+
+
 def main_comparisons(analysis: Analysis) -> list[Comparison]:
     """The comparisons with the experiment's baseline in its main metric."""
-    kind = analysis.procedure.get("procedure", {}).get("kind")
-    return [
-        c
-        for c in analysis.comparisons
-        if c.baseline == analysis.baseline and c.group.metric == analysis.primary and c.group.procedure == kind
-    ]
+    return list(analysis.comparisons_of.get(analysis.primary, {}).values())
 
 
 def cell_name(cell: dict[str, str]) -> str:
@@ -150,9 +153,10 @@ def _unfinished(analysis: Analysis) -> list[str]:
         lines.append(f"The run is not finished: {count(waiting, 'trial')} still to be run.")
     words = {"wrong": "with a wrong answer", "failed": "that failed", "timeout": "that timed out"}
     parts = [f"{count(analysis.counts[s], 'trial')} {text}" for s, text in words.items() if s in analysis.counts]
-    flagged = sum(one.count for one in analysis.left_out if one.status == "flagged")
-    if flagged:
-        parts.append(f"{count(flagged, 'trial')} with a validity flag")
+    for thing, step in (("trial", False), ("step", True)):
+        flagged = sum(one.count for one in analysis.left_out if one.status == "flagged" and one.step == step)
+        if flagged:
+            parts.append(f"{count(flagged, thing)} with a validity flag")
     if parts:
         lines.append(f"Left out: {', '.join(parts)}.")
     return lines

@@ -8,8 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
-from scipy.stats import t as student
+from scipy.special import ndtr, ndtri, stdtrit
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -19,6 +18,8 @@ LEVEL = 0.95
 MOST_DRAWS = 10_000
 FEWEST_DRAWS = 1_000
 WORK = 1_000_000  # draws × replications, at most
+FEW = 7  # replications, of which 1,716 samples with replacement differ
+PIECE = 4_000_000  # numbers held at once
 
 
 def draws(n: int) -> int:
@@ -54,6 +55,7 @@ def bca(values: Vector, seed: int, statistic: Statistic = median) -> tuple[float
         return None
     if values.min() == values.max():
         return float(values[0]), float(values[0])
+    values = np.sort(values)  # the order says nothing here, and `medians_bca` counts on it
     estimate = float(statistic(values))
     resampled = statistic(values[indices(n, seed)])
     tied = np.isclose(resampled, estimate, rtol=1e-12, atol=0)
@@ -66,9 +68,78 @@ def bca(values: Vector, seed: int, statistic: Statistic = median) -> tuple[float
     return float(low), float(high)
 
 
+@lru_cache(maxsize=8)
+def _middles(n: int, seed: int) -> tuple[Indices, Indices, Vector]:
+    """The two middle places of each resample of n ordered values, each pair once, and how often it was drawn."""
+    parted = np.partition(indices(n, seed), ((n - 1) // 2, n // 2), axis=1)
+    pairs, counts = np.unique(parted[:, (n - 1) // 2] * n + parted[:, n // 2], return_counts=True)
+    return pairs // n, pairs % n, counts.astype(np.float64)
+
+
+def medians_bca(values: Vector, seed: int) -> Vector:
+    """What `bca` gives for the median of each row, shape (rows, 2), for rows of n > 1 replications.
+
+    The median of a resample is the middle of two of the n ordered values, so each pair of places is worked out once
+    and weighted by how often it was drawn.
+    """
+    n = values.shape[1]
+    ordered = np.sort(values, axis=1)
+    piece = max(1, PIECE // len(_middles(n, seed)[2]))
+    parts = [_ordered_bca(ordered[at : at + piece], seed) for at in range(0, len(ordered), piece)]
+    return np.concatenate(parts) if parts else np.empty((0, 2))
+
+
+def _ordered_bca(ordered: Vector, seed: int) -> Vector:
+    n = ordered.shape[1]
+    low, high, counts = _middles(n, seed)
+    drawn = counts.sum()
+    estimate = ((ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2)[:, None]
+    resampled = (ordered[:, low] + ordered[:, high]) / 2
+    tied = np.isclose(resampled, estimate, rtol=1e-12, atol=0)
+    below = (((resampled < estimate) & ~tied) @ counts + (tied @ counts) / 2) / drawn
+    bias = ndtri(np.clip(below, 0.5 / drawn, 1 - 0.5 / drawn))
+    acceleration = _median_accelerations(ordered)
+    tail = _widened(n)
+    levels = np.empty((len(ordered), 2))
+    for side, z in enumerate((-tail, tail)):
+        shifted = bias + z
+        scale = 1 - acceleration * shifted
+        with np.errstate(divide="ignore"):
+            levels[:, side] = np.where(scale > 0, ndtr(bias + shifted / scale), float(z > 0))
+    order = np.argsort(resampled, axis=1)
+    sums = np.cumsum(counts[order], axis=1)
+    bounds = np.empty_like(levels)
+    for side in (0, 1):  # linear interpolation between the drawn values, as numpy's quantile has it
+        place = levels[:, side] * (drawn - 1)
+        whole = np.floor(place)
+        ends = []
+        for at in (whole, np.minimum(whole + 1, drawn - 1)):
+            index = (sums <= at[:, None]).sum(axis=1)
+            ends.append(np.take_along_axis(resampled, np.take_along_axis(order, index[:, None], 1), 1)[:, 0])
+        bounds[:, side] = ends[0] + (place - whole) * (ends[1] - ends[0])
+    same = ordered[:, 0] == ordered[:, -1]
+    bounds[same] = ordered[same][:, :1]
+    return bounds
+
+
+def _median_accelerations(ordered: Vector) -> Vector:
+    """Efron's acceleration of the median of each row of ordered values: `_acceleration` with its places worked out."""
+    n = ordered.shape[1]
+    if n > 2000:
+        return np.zeros(len(ordered))
+    places = np.arange(n)
+    lower, upper = (n - 2) // 2, (n - 1) // 2  # the middle of n - 1 values; from the one left out on, all move by one
+    jackknife = (ordered[:, lower + (places <= lower)] + ordered[:, upper + (places <= upper)]) / 2
+    differences = jackknife.mean(axis=1, keepdims=True) - jackknife
+    flat = np.abs(differences).max(axis=1) <= 1e-12 * np.abs(jackknife).max(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = (differences**3).sum(axis=1) / (6 * (differences**2).sum(axis=1) ** 1.5)
+    return np.where(flat, 0.0, found)
+
+
 def _widened(n: int) -> float:
     """The normal quantile to use in place of 1.96 for n replications (Hesterberg 2015)."""
-    return math.sqrt(n / (n - 1)) * float(student.ppf((1 + LEVEL) / 2, n - 1))
+    return math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, (1 + LEVEL) / 2))
 
 
 def _bca_level(bias: float, acceleration: float, z: float) -> float:
@@ -99,8 +170,18 @@ def log_ratios(ours: Vector, baseline: Vector, seed: int) -> Vector:
         raise ValueError("pairs are needed: as many values of one system as of the other, at least one")
     if not (ours > 0).all() or not (baseline > 0).all():
         raise ValueError("a ratio needs values above zero")
-    chosen = indices(len(ours), seed)
-    return np.asarray(np.log(median(ours[chosen])) - np.log(median(baseline[chosen])))
+    kinds, place = _kinds(len(ours), seed)
+    return np.asarray(np.log(median(ours[kinds])) - np.log(median(baseline[kinds])))[place]
+
+
+@lru_cache(maxsize=4)
+def _kinds(n: int, seed: int) -> tuple[Indices, Indices]:
+    """The different resamples of n, and which of them each draw is: few replications have few."""
+    drawn = indices(n, seed)
+    if n > FEW:
+        return drawn, np.arange(len(drawn))
+    kinds, place = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
+    return kinds, place.reshape(-1)
 
 
 def percentile(resampled: Vector) -> tuple[float, float]:
@@ -108,5 +189,11 @@ def percentile(resampled: Vector) -> tuple[float, float]:
 
     Ratios of medians take this one: at n = 5 it covers 94% in simulations, BCa 88% (docs/methodology.md).
     """
-    low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+    last = len(resampled) - 1
+    places = [last * (1 - LEVEL) / 2, last * (1 + LEVEL) / 2]
+    ends = sorted({end for place in places for end in (int(place), min(int(place) + 1, last))})
+    parted = np.partition(resampled, ends)
+    low, high = (
+        float(parted[int(at)] + (at - int(at)) * (parted[min(int(at) + 1, last)] - parted[int(at)])) for at in places
+    )
+    return low, high

@@ -11,6 +11,7 @@ import polars as pl
 from sqlalchemy import Text, cast, func, select
 from sqlalchemy.sql import Select
 
+from bakeoff import flags as known_flags
 from bakeoff import plan, yamlfile
 from bakeoff.analysis import derived
 from bakeoff.analysis.findings import SystemState
@@ -36,7 +37,8 @@ class RunData:
     systems: list[SystemState]
     samples: pl.DataFrame
     trials: pl.DataFrame
-    flagged_steps: pl.DataFrame  # trial, step factors, flags, flag_details
+    flagged_steps: pl.DataFrame  # trial, step factors, flags, flag_details: of steps that do not count
+    flags: pl.DataFrame  # every flag: trial, step factors, whole, flag, detail
     parameters: dict[str, dict[str, Any]]  # text of a cell → its parameters
     references: list[dict[str, Any]]
     host: dict[str, Any]
@@ -48,7 +50,9 @@ def load(store: Store, run: str) -> RunData:
     row = dict(store.run(run))
     data, node = yamlfile.parse(row["experiment_yaml"], f"run {row['id']}")
     experiment = yamlfile.validate(data, Experiment, f"run {row['id']}", node)
-    flagged = _flags(store, row["id"], list(experiment.step_factors))
+    steps_of = list(experiment.step_factors)
+    every_flag = _flags(store, row["id"], steps_of)
+    flagged = _excluding(every_flag, steps_of)
     attempts, parameters = _trials(store, row["id"], experiment, flagged)
     steps = flagged.filter(~pl.col("whole")).drop("whole")
     samples = _samples(store, row["id"], experiment, attempts, steps)
@@ -62,6 +66,7 @@ def load(store: Store, run: str) -> RunData:
         samples=samples,
         trials=attempts,
         flagged_steps=steps,
+        flags=every_flag,
         parameters=parameters,
         references=list(row["reference_rows"] or []),
         host=host,
@@ -157,10 +162,7 @@ def _cells(store: Store, run: str, experiment: Experiment) -> tuple[pl.DataFrame
 
 
 def _flags(store: Store, run: str, steps: list[str]) -> pl.DataFrame:
-    """Validity flags with the step that each is about: `trial`, one column a step factor, `whole`, `flags`, details.
-
-    `whole` is true for flags of the whole trial; they and those of each step are one text of names and one of details.
-    """
+    """Validity flags with the step that each is about; `whole` is true for flags of the whole trial."""
     query = (
         select(flags.c.trial_id, flags.c.labels, flags.c.flag, flags.c.detail)
         .join(trials, trials.c.id == flags.c.trial_id)
@@ -176,8 +178,14 @@ def _flags(store: Store, run: str, steps: list[str]) -> pl.DataFrame:
         {"step": texts, "whole": whole, **places},
         schema={"step": pl.String, "whole": pl.Boolean, **dict.fromkeys(steps, pl.String)},
     )
+    return frame.join(known, on="step").select("trial", *steps, "whole", "flag", "detail")
+
+
+def _excluding(flagged: pl.DataFrame, steps: list[str]) -> pl.DataFrame:
+    """The flags that take their trial or step out of the findings: one text of names and one of details for each."""
+    names = [name for name in flagged["flag"].unique() if known_flags.excludes(name)]
     return (
-        frame.join(known, on="step")
+        flagged.filter(pl.col("flag").is_in(names))
         .group_by("trial", "whole", *steps, maintain_order=True)
         .agg(pl.col("flag").str.join(" ").alias("flags"), pl.col("detail").str.join("; ").alias("flag_details"))
     )

@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from bakeoff.analysis.findings import Conditions, LeftOut
+from bakeoff.analysis.findings import Conditions, FlagCount, LeftOut
+from bakeoff.flags import FLAGS, excludes
 
 
 def left_out(trials: pl.DataFrame, factors: list[str], flagged_steps: pl.DataFrame) -> list[LeftOut]:
@@ -38,10 +39,10 @@ def left_out(trials: pl.DataFrame, factors: list[str], flagged_steps: pl.DataFra
     steps = trials.filter("counted").drop("flags", "flag_details").join(flagged_steps, on="trial")
     steps = steps.with_columns(pl.lit("flagged").alias("kept"), pl.col("flag_details").alias("why"))
     names = [*factors, *(name for name in flagged_steps.columns if name not in ("trial", "flags", "flag_details"))]
-    return _counted(whole, keys, factors) + _counted(steps, [*keys, *names[len(factors) :]], names)
+    return _counted(whole, keys, factors, False) + _counted(steps, [*keys, *names[len(factors) :]], names, True)
 
 
-def _counted(frame: pl.DataFrame, keys: list[str], factors: list[str]) -> list[LeftOut]:
+def _counted(frame: pl.DataFrame, keys: list[str], factors: list[str], step: bool) -> list[LeftOut]:
     frame = frame.group_by(keys, maintain_order=True).agg(pl.len().alias("count"))
     return [
         LeftOut(
@@ -51,9 +52,31 @@ def _counted(frame: pl.DataFrame, keys: list[str], factors: list[str]) -> list[L
             status=row["kept"],
             count=row["count"],
             reason=row["why"],
+            step=step,
         )
         for row in frame.iter_rows(named=True)
     ]
+
+
+def flag_counts(flags: pl.DataFrame, trials: pl.DataFrame, samples: pl.DataFrame, steps: list[str]) -> list[FlagCount]:
+    """How many of the trials that ended well, and of their steps, have each flag; those that exclude come first."""
+    ended = trials.filter((pl.col("status") == "ok") & ~pl.col("warm_up") & pl.col("last"))
+    mine = flags.join(ended.select("trial"), on="trial", how="semi")
+    taken = samples.join(ended.select("trial"), on="trial", how="semi").select("trial", *steps).unique()
+    of_steps = taken.filter(pl.any_horizontal(pl.col(steps).is_not_null())).height if steps else 0
+    found = [
+        FlagCount(
+            flag=name,
+            meaning=FLAGS[name].meaning if name in FLAGS else "a flag that this version does not know",
+            excludes=excludes(name),
+            trials=one.filter("whole")["trial"].n_unique(),
+            of_trials=ended.height,
+            steps=one.filter(~pl.col("whole")).select("trial", *steps).unique().height,
+            of_steps=of_steps,
+        )
+        for (name,), one in mine.group_by(["flag"], maintain_order=True)
+    ]
+    return sorted(found, key=lambda one: (not one.excludes, one.flag))
 
 
 def conditions(samples: pl.DataFrame, states: list[tuple[str, dict[str, Any]]]) -> Conditions:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
+from bakeoff.plan import cell_text
+
 Cell = dict[str, str]
+
+MANY = 12  # cells; with more, answers are put together and tables have levels in columns
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,9 @@ class Reference:
     size_agrees: bool | None
     verdict: str  # reproduced, same direction, contradicted, not comparable
     reason: str
+    published_low: float | None = None  # the bounds that the source gives
+    published_high: float | None = None
+    placed: bool = False  # it is of one cell of ours, and nothing there is scaled
 
 
 @dataclass(frozen=True)
@@ -151,6 +160,41 @@ class LeftOut:
     status: str  # the trial's status, `flagged` or `warm-up`
     count: int
     reason: str
+    step: bool = False  # of steps, where the trials themselves count
+
+
+@dataclass(frozen=True)
+class FlagCount:
+    """One validity flag of the run: what it means, and how many trials and steps have it."""
+
+    flag: str
+    meaning: str
+    excludes: bool  # a flagged trial or step is left out
+    trials: int  # with a flag of the whole trial
+    of_trials: int
+    steps: int
+    of_steps: int
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """A chart that the experiment asks for. Without `x` it has a row a system, with it a line a system."""
+
+    title: str
+    metric: str
+    x: str | None
+    where: dict[str, list[str]]
+    systems: list[str] | None
+    note: str
+
+    def shows(self, cell: Cell) -> bool:
+        """Whether a cell belongs to the chart; `where` may also name systems, which no cell has."""
+        return all(cell.get(factor) in levels for factor, levels in self.where.items() if factor != "system")
+
+    def has(self, system: str) -> bool:
+        """Whether a system belongs to the chart."""
+        named = self.where.get("system")
+        return (self.systems is None or system in self.systems) and (named is None or system in named)
 
 
 @dataclass(frozen=True)
@@ -192,6 +236,53 @@ class Analysis:
     procedure: dict[str, Any] = field(default_factory=dict)
     host: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, Any] = field(default_factory=dict)
+    figures: list[FigureSpec] = field(default_factory=list)
+    flags: list[FlagCount] = field(default_factory=list)
+
+    @property
+    def many(self) -> bool:
+        """Whether there are so many cells that a line for each would make a page unusable."""
+        return len(self.cells) > MANY
+
+    @cached_property
+    def kind(self) -> str:
+        """The procedure that answers the question."""
+        return str(self.procedure.get("procedure", {}).get("kind", ""))
+
+    @cached_property
+    def summaries_of(self) -> dict[str, dict[tuple[str, str], Summary]]:
+        """The main procedure's summaries without labels, by metric, then by system and text of the cell."""
+        found: dict[str, dict[tuple[str, str], Summary]] = defaultdict(dict)
+        for s in self.summaries:
+            if s.group.procedure == self.kind and not s.group.labels:
+                found[s.group.metric][s.group.system, cell_text(s.group.cell)] = s
+        return dict(found)
+
+    @cached_property
+    def comparisons_of(self) -> dict[str, dict[tuple[str, str], Comparison]]:
+        """The main procedure's comparisons with the experiment's baseline, likewise."""
+        found: dict[str, dict[tuple[str, str], Comparison]] = defaultdict(dict)
+        for c in self.comparisons:
+            if c.group.procedure == self.kind and c.baseline == self.baseline:
+                found[c.group.metric][c.group.system, cell_text(c.group.cell)] = c
+        return dict(found)
+
+    @cached_property
+    def left_out_of(self) -> dict[str, list[LeftOut]]:
+        """What the main procedure left out, by system."""
+        found: dict[str, list[LeftOut]] = defaultdict(list)
+        for one in self.left_out:
+            if one.procedure == self.kind:
+                found[one.system].append(one)
+        return dict(found)
+
+    @cached_property
+    def constants(self) -> dict[str, Any]:
+        """The parameters that are the same in all cells, where there are several cells."""
+        every = [self.parameters.get(cell_text(cell), {}) for cell in self.cells]
+        if len(every) < 2:
+            return {}
+        return {key: value for key, value in every[0].items() if all(p.get(key) == value for p in every)}
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

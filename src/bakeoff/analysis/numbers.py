@@ -81,3 +81,11 @@ def percent(share: float | None) -> str:
 def count(many: int, thing: str, things: str | None = None) -> str:
     """Such as `1 trial` or `3 trials`."""
     return f"{many:,} {thing if many == 1 else things or thing + 's'}"
+
+
+def plain(value: float) -> str:
+    """A round number as an axis has it: commas between thousands, no zeros at the end."""
+    if value and abs(value) < 1e-6:
+        return f"{value:.0e}"
+    text = f"{value:,.10f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 from bakeoff.analysis import comparison, exclusions, geometric, published, references, summary, trend
 from bakeoff.analysis.data import RunData
 from bakeoff.analysis.derived import cell_parameters
-from bakeoff.analysis.findings import Analysis, Cell, Comparison, GeometricMean, MetricInfo
+from bakeoff.analysis.findings import Analysis, Cell, Comparison, FigureSpec, GeometricMean, MetricInfo
 from bakeoff.experiment import Experiment
 from bakeoff.metrics import STANDARD
-from bakeoff.plan import cell_text
+from bakeoff.plan import cell_text, steps
 
 Vector = NDArray[np.float64]
 Compared = tuple[Comparison, Vector | None]  # with its resampled log ratios
@@ -28,12 +29,10 @@ def analyse(data: RunData) -> Analysis:
     kinds = metric_infos(experiment, data.samples)
     seed = int(data.run["seed"])
     groups = summary.grouped(data.samples, factors)
-    cells = _cells(experiment, groups, data)
+    cells = _cells(experiment, data)
     parameters = {cell_text(cell): cell_parameters(experiment, data.parameters, cell) for cell in cells}
     figures = published.read(data.references, set(factors), set(kinds))
-    compared = _comparisons(groups, factors, experiment, kinds, figures, seed=seed)
-    comparisons = [one for one, _ in compared]
-    means = _means(compared, experiment, seed)
+    comparisons, means = _comparisons(groups, factors, experiment, kinds, figures, seed=seed)
     summaries = summary.summarise(groups, factors, seed)
     trends = trend.trends(groups, factors, parameters, experiment.main_metric)
     kind = experiment.procedure.kind
@@ -78,12 +77,18 @@ def analyse(data: RunData) -> Analysis:
         procedure=_procedure(experiment),
         host=data.host,
         versions=dict(data.run.get("versions") or {}),
+        figures=[
+            FigureSpec(f.title, f.metric, f.x, f.where, f.systems, " ".join((f.note or "").split()))
+            for f in experiment.figures
+        ],
+        flags=exclusions.flag_counts(data.flags, data.trials, data.samples, list(experiment.step_factors)),
     )
 
 
 def metric_infos(experiment: Experiment, samples: pl.DataFrame) -> dict[str, MetricInfo]:
     """The experiment's metrics in its order, then all others that were observed."""
-    units = dict(samples.select("metric", "unit").unique(maintain_order=True).iter_rows())
+    plain_last = samples.select("metric", "unit", "labels").unique().sort(pl.col("labels") == "")
+    units = dict(plain_last.select("metric", "unit").iter_rows())
     infos: dict[str, MetricInfo] = {}
     for name in [*experiment.metrics, *sorted(set(units) - set(experiment.metrics))]:
         own, standard = experiment.metrics.get(name), STANDARD.get(name)
@@ -100,22 +105,29 @@ def metric_infos(experiment: Experiment, samples: pl.DataFrame) -> dict[str, Met
     return infos
 
 
-def _cells(experiment: Experiment, groups: pl.DataFrame, data: RunData) -> list[Cell]:
-    """The cells of the main procedure in the order of the experiment's levels; also those without data."""
+def _cells(experiment: Experiment, data: RunData) -> list[Cell]:
+    """The cells of the main procedure in the order of the experiment's levels; also those without data.
+
+    Where the main metric is observed for steps, or not at all, each step of a planned trial makes a cell.
+    """
     names = [*experiment.cell_factors, *experiment.step_factors]
-    kind = pl.col("procedure") == experiment.procedure.kind
-    measured = groups.filter(kind & (pl.col("metric") == experiment.main_metric)).select(names).unique()
-    planned = data.trials.filter(kind).select(list(experiment.cell_factors)).unique()
-    found = [{name: row[name] for name in names if row.get(name)} for row in measured.iter_rows(named=True)]
-    known = [{name: cell[name] for name in experiment.cell_factors if name in cell} for cell in found]
-    for row in planned.iter_rows(named=True):
-        cell = {name: level for name, level in row.items() if level is not None}
-        if cell not in known:
-            found.append(cell)
     if not names:
         return [{}]
+    kind = pl.col("procedure") == experiment.procedure.kind
+    measured = data.samples.filter(kind & (pl.col("metric") == experiment.main_metric) & (pl.col("labels") == ""))
+    found: dict[str, Cell] = {}
+    stepped = not len(measured)
+    for row in measured.select(names).unique().iter_rows(named=True):
+        cell = {name: row[name] for name in names if row[name] is not None}
+        stepped = stepped or any(name in cell for name in experiment.step_factors)
+        found[cell_text(cell)] = cell
+    planned = data.trials.filter(kind).select("system", *experiment.cell_factors).unique()
+    for row in planned.iter_rows(named=True):
+        own = {name: row[name] for name in experiment.cell_factors if row[name] is not None}
+        for step in steps(experiment, row["system"], own) if stepped else [{}]:
+            found.setdefault(cell_text(own | step), own | step)
     position = {(n, level): i for n in names for i, level in enumerate(experiment.factors[n].levels)}
-    return sorted(found, key=lambda cell: [position.get((name, cell.get(name, "")), -1) for name in names])
+    return sorted(found.values(), key=lambda cell: [position.get((name, cell.get(name, "")), -1) for name in names])
 
 
 def _pairs(experiment: Experiment, figures: list[published.Published]) -> dict[str, set[str] | None]:
@@ -139,31 +151,45 @@ def _comparisons(
     figures: list[published.Published],
     *,
     seed: int,
-) -> list[Compared]:
-    """Each system against its baselines in each cell; a family for Holm is one metric against one baseline."""
-    rows = list(groups.filter(pl.col("labels") == "").iter_rows(named=True))
-    by_place = {(row["system"], *_place(row, factors)): row for row in rows}
-    families: dict[tuple[str, str, str], list[Compared]] = defaultdict(list)
+) -> tuple[list[Comparison], list[GeometricMean]]:
+    """Each system against its baselines in each cell, and the geometric means over cells.
+
+    Only the experiment's own metrics are compared, and observations without labels. A family for Holm is one metric
+    against one baseline; its resamples are let go before the next one.
+    """
+    chosen = pl.col("metric").is_in([name for name, kind in kinds.items() if kind.declared])
+    families: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in groups.filter((pl.col("labels") == "") & chosen).iter_rows(named=True):
+        families[row["metric"], row["procedure"]].append(row)
+    comparisons: list[Comparison] = []
+    means: list[GeometricMean] = []
     for baseline, systems in _pairs(experiment, figures).items():
-        for row in rows:
-            other = by_place.get((baseline, *_place(row, factors)))
-            wanted = row["system"] != baseline and (systems is None or row["system"] in systems)
-            if not wanted or other is None:
-                continue
-            ours, theirs = paired(row, other)
-            if len(ours):
-                group = summary.group_of(row, factors)
-                compared = comparison.compare(group, baseline, ours, theirs, seed)
-                families[baseline, row["metric"], row["procedure"]].append(compared)
-    found: list[Compared] = []
-    for (_, metric, _), family in families.items():
-        judged = comparison.judge([one for one, _ in family], kinds[metric], experiment.equivalence)
-        found += zip(judged, (resampled for _, resampled in family), strict=True)
+        for (metric, procedure), rows in families.items():
+            compared = _family(rows, factors, baseline, systems, seed)
+            judged = comparison.judge([one for one, _ in compared], kinds[metric], experiment.equivalence)
+            comparisons += judged
+            if procedure == experiment.procedure.kind:
+                means += _means(zip(judged, (resampled for _, resampled in compared), strict=True), seed)
+    return comparisons, means
+
+
+def _family(
+    rows: list[dict[str, Any]], factors: list[str], baseline: str, systems: set[str] | None, seed: int
+) -> list[Compared]:
+    by_place = {_place(row, factors): row for row in rows if row["system"] == baseline}
+    found = []
+    for row in rows:
+        other = by_place.get(_place(row, factors))
+        if row["system"] == baseline or not (systems is None or row["system"] in systems) or other is None:
+            continue
+        ours, theirs = paired(row, other)
+        if len(ours):
+            found.append(comparison.compare(summary.group_of(row, factors), baseline, ours, theirs, seed))
     return found
 
 
 def _place(row: dict[str, Any], factors: list[str]) -> tuple[Any, ...]:
-    return (row["procedure"], row["metric"], row["unit"], *(row[name] for name in factors))
+    return (row["unit"], *(row[name] for name in factors))
 
 
 def paired(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[Vector, Vector]:
@@ -175,12 +201,10 @@ def paired(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[Vector, Vector
     )
 
 
-def _means(compared: list[Compared], experiment: Experiment, seed: int) -> list[GeometricMean]:
-    by_system: dict[tuple[str, str, str], list[Compared]] = defaultdict(list)
+def _means(compared: Iterable[Compared], seed: int) -> list[GeometricMean]:
+    by_system: dict[str, list[Compared]] = defaultdict(list)
     for one in compared:
-        group = one[0].group
-        if group.procedure == experiment.procedure.kind:
-            by_system[group.system, one[0].baseline, group.metric].append(one)
+        by_system[one[0].group.system].append(one)
     means = [geometric.over_cells(family, seed) for family in by_system.values()]
     return [mean for mean in means if mean is not None]
 

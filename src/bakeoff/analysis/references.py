@@ -108,6 +108,8 @@ def _check(figure: Published, ours: Ours, source: Source) -> Reference:
         against=figure.against,
         unit=figure.unit,
         published=figure.value if figure.value is not None else math.nan,
+        published_low=figure.low,
+        published_high=figure.high,
         source=figure.source,
         ours=None,
         low=None,
@@ -181,6 +183,7 @@ def _same(ours: object, published: str) -> bool:
 def _value(figure: Published, blank: Reference, ours: Ours, cells: list[str], source: Source) -> Reference:
     if len(cells) > 1:
         return replace(blank, reason=f"it names no single cell: {len(cells)} of ours fit")
+    blank = replace(blank, placed=not blank.reason)
     summary = ours.summaries.get((figure.system, cells[0], figure.metric))
     if summary is None:
         return replace(blank, reason=f"we have no counted trial of {figure.metric} there")
@@ -192,6 +195,8 @@ def _value(figure: Published, blank: Reference, ours: Ours, cells: list[str], so
         blank,
         unit=summary.group.unit,
         published=value,
+        published_low=None if figure.low is None else figure.low * scale,
+        published_high=None if figure.high is None else figure.high * scale,
         ours=summary.median,
         low=summary.low,
         high=summary.high,
@@ -272,6 +277,8 @@ def _trend(figure: Published, blank: Reference, ours: Ours, source: Source) -> R
         blank,
         unit=f"{line.unit} each" if steep else line.unit,
         published=value,
+        published_low=None,
+        published_high=None,
         ours=mine,
         low=line.slope_low if steep else None,
         high=line.slope_high if steep else None,

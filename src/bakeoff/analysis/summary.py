@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
 import polars as pl
 
 from bakeoff.analysis import bootstrap
@@ -21,10 +25,10 @@ def low_power(n: int) -> bool:
 
 def summarise(groups: pl.DataFrame, factors: list[str], seed: int) -> list[Summary]:
     """One summary for each row of a frame with the columns of `grouped`. Quartiles are Hyndman & Fan's type 7."""
+    rows = list(groups.iter_rows(named=True))
+    intervals = _intervals(rows, seed)
     summaries = []
-    for row in groups.iter_rows(named=True):
-        values = row["values"].to_numpy() if hasattr(row["values"], "to_numpy") else pl.Series(row["values"]).to_numpy()
-        interval = bootstrap.bca(values, seed)
+    for row, interval in zip(rows, intervals, strict=True):
         summaries.append(
             Summary(
                 group=group_of(row, factors),
@@ -40,6 +44,21 @@ def summarise(groups: pl.DataFrame, factors: list[str], seed: int) -> list[Summa
             )
         )
     return summaries
+
+
+def _intervals(rows: list[dict[str, Any]], seed: int) -> list[tuple[float, float] | None]:
+    """The medians' intervals, None for a single replication; groups of equal n are worked out together."""
+    by_size: dict[int, list[int]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        by_size[row["n"]].append(index)
+    found: list[tuple[float, float] | None] = [None] * len(rows)
+    for n, members in by_size.items():
+        if n < 2:
+            continue
+        bounds = bootstrap.medians_bca(np.array([rows[i]["values"] for i in members], dtype=np.float64), seed)
+        for index, (low, high) in zip(members, bounds.tolist(), strict=True):
+            found[index] = low, high
+    return found
 
 
 def grouped(samples: pl.DataFrame, factors: list[str]) -> pl.DataFrame:

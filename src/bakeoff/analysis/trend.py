@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from bakeoff.analysis.findings import Trend
 from bakeoff.plan import cell_text
@@ -49,7 +49,7 @@ def fit(x: Vector, y: Vector) -> Line:
     if n <= 2 or (leverage > 1 - 1e-9).any():
         return Line(slope, intercept, None, None, r_squared)
     error = float(np.sqrt(np.sum((centred / spread * residuals / (1 - leverage)) ** 2)))
-    reach = float(stats.t.ppf(0.975, n - 2)) * error
+    reach = float(stdtrit(n - 2, 0.975)) * error
     return Line(slope, intercept, slope - reach, slope + reach, r_squared)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bakeoff.analysis import numbers
-from bakeoff.analysis.findings import Analysis, Reference
+from bakeoff.analysis.findings import Analysis, FlagCount, Reference
 from bakeoff.report import rows
 
 MOST_ROWS = 400
@@ -84,10 +84,16 @@ def _published_table(title: str, found: list[Reference]) -> PublishedTable:
 def validity(analysis: Analysis) -> list[str]:
     """Sentences on how far the numbers can be trusted: what is left out, and how quiet the host was."""
     ended = sum(count for status, count in analysis.counts.items() if status not in ("planned", "running"))
+    without = ("flagged", "warm-up", "repeated")
     counted = analysis.counts.get("ok", 0) - sum(
-        one.count for one in analysis.left_out if one.status in ("flagged", "warm-up", "repeated")
+        one.count for one in analysis.left_out if one.status in without and not one.step
     )
     lines = [f"{numbers.count(ended, 'trial')} ended, of which {counted:,} count."]
+    steps = sum(one.count for one in analysis.left_out if one.step)
+    if steps:
+        lines.append(
+            f"Of those, {numbers.count(steps, 'step')} with a validity flag {'is' if steps == 1 else 'are'} left out."
+        )
     quiet = analysis.conditions
     if quiet.stolen_max is not None:
         lines.append(
@@ -100,6 +106,16 @@ def validity(analysis: Analysis) -> list[str]:
             "Trials run one after another, so the load is mostly that of the trial before."
         )
     return lines
+
+
+def how_many(one: FlagCount) -> str:
+    """How many trials or steps have a flag, of how many."""
+    parts = []
+    if one.trials:
+        parts.append(f"{one.trials:,} of {numbers.count(one.of_trials, 'trial')}")
+    if one.steps:
+        parts.append(f"{one.steps:,} of {numbers.count(one.of_steps, 'step')}")
+    return ", ".join(parts)
 
 
 def method(analysis: Analysis) -> list[tuple[str, str]]:

@@ -41,6 +41,7 @@ class Figure:
     caption: str
     wide: list[str]
     narrow: list[str]
+    kind: str = "points"  # curve: several panels, curve-big: the first one over the whole width
 
 
 def base(chart: Any, size: Size, height: float) -> dict[str, Any]:

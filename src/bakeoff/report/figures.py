@@ -6,9 +6,9 @@ from collections import defaultdict
 
 from bakeoff.analysis import numbers
 from bakeoff.analysis.data import RunData
-from bakeoff.analysis.findings import Analysis
+from bakeoff.analysis.findings import Analysis, FigureSpec
 from bakeoff.plan import cell_text
-from bakeoff.report import forest, rows, trendplot
+from bakeoff.report import curves, forest, rows, trendplot
 from bakeoff.report.figure import Figure, Size, svg
 
 MOST_CELLS = 12  # in one figure; the tables have all
@@ -20,7 +20,12 @@ NARROW = Size(left=104, plot=170, right=76, font=11, wide=False, top=26)
 
 
 def figures(analysis: Analysis, data: RunData) -> list[Figure]:
-    """All figures that this analysis has something to show in."""
+    """The figures that the experiment names; where it names none, all that this analysis has something to show in."""
+    if analysis.figures:
+        return [
+            points(analysis, data, spec) if spec.x is None else curves.figure(analysis, spec)
+            for spec in analysis.figures
+        ]
     found = [ratios(analysis), distributions(analysis, data), *trendplot.figures(analysis)]
     return [figure for figure in found if figure is not None]
 
@@ -49,7 +54,7 @@ def ratios(analysis: Analysis) -> Figure | None:
     )
     return Figure(
         title=f"{table.metric.title} against {analysis.baseline}",
-        caption=caption + (" Diamonds are the published ratios." if published else "") + _cut(analysis),
+        caption=caption + (" Diamonds are the published ratios." if published else "") + _cut(len(table.cells)),
         wide=[svg(forest.chart(blocks[True], axis, WIDE))],
         narrow=[svg(forest.chart(blocks[False], narrow_axis, NARROW))],
     )
@@ -85,26 +90,49 @@ def distributions(analysis: Analysis, data: RunData) -> Figure | None:
     """Each counted trial of the main metric, with median and interval; None without any."""
     if analysis.primary not in rows.metrics_with_tables(analysis):
         return None
-    table = rows.table(analysis, analysis.primary)
-    points = _points(analysis, data)
-    values = [value for group in points.values() for value in group]
+    title = f"{analysis.metrics[analysis.primary].title} of every system"
+    return points(analysis, data, FigureSpec(title, analysis.primary, None, {}, None, ""), published=False)
+
+
+def points(analysis: Analysis, data: RunData, spec: FigureSpec, published: bool = True) -> Figure:
+    """Each counted trial of one metric in the cells of a figure, with median and interval, and published values."""
+    table = rows.table(analysis, spec.metric, spec)
+    trials = _points(analysis, data, spec.metric)
+    shown = {(row.system, cell_text(row.cell)) for row in table.rows if row.summary}
+    groups = {key: values for key, values in trials.items() if key in shown}
+    values = [value for group in groups.values() for value in group]
+    if not values:
+        said = "No trial in these cells has given a figure that counts."
+        return Figure(spec.title, f"{spec.note} {said}".strip(), [], [])
     log = table.metric.scale == "log" or (min(values) > 0 and max(values) / min(values) > WIDE_RANGE)
     log = log and min(values) > 0
     unit = rows.unit_label(table.scale)
     axis = forest.Axis(f"{table.metric.title}{unit}", log, text=f"median (95% interval){unit}")
     narrow_axis = forest.Axis(axis.title, log, text=f"median{unit}")
-    many = any(len(group) > MOST_POINTS for group in points.values())
+    many = any(len(group) > MOST_POINTS for group in groups.values())
     drawn = "Bars are 95% intervals around the median." if many else "Circles are single trials, bars 95% intervals."
+    cells = [cell for cell, _ in table.cells]
+    known = {
+        (one.system, cell_text(one.cell)): one.mark.y
+        for one in (curves.published_values(analysis, spec, table, cells) if published else [])
+    }
+    caption = (
+        drawn + (" The axis is logarithmic." if log else "") + (" Diamonds are published values." if known else "")
+    )
     return Figure(
-        title=f"{table.metric.title} of every system",
-        caption=drawn + (" The axis is logarithmic." if log else "") + _cut(analysis),
-        wide=[svg(forest.chart(_value_blocks(analysis, table, points, True), axis, WIDE))],
-        narrow=[svg(forest.chart(_value_blocks(analysis, table, points, False), narrow_axis, NARROW))],
+        title=spec.title,
+        caption=f"{spec.note} {caption}{_cut(len(cells))}".strip(),
+        wide=[svg(forest.chart(_value_blocks(analysis, table, groups, known, True), axis, WIDE))],
+        narrow=[svg(forest.chart(_value_blocks(analysis, table, groups, known, False), narrow_axis, NARROW))],
     )
 
 
 def _value_blocks(
-    analysis: Analysis, table: rows.Table, points: dict[tuple[str, str], list[float]], wide: bool
+    analysis: Analysis,
+    table: rows.Table,
+    points: dict[tuple[str, str], list[float]],
+    published: dict[tuple[str, str], float],
+    wide: bool,
 ) -> list[forest.Block]:
     blocks = []
     scale = table.scale
@@ -120,6 +148,7 @@ def _value_blocks(
                     low=scale.of(s.low) if s else None,
                     high=scale.of(s.high) if s else None,
                     points=[value / scale.size for value in group] if len(group) <= MOST_POINTS else [],
+                    published=published.get((row.system, cell_text(cell))),
                     text=""
                     if s is None
                     else rows.median_text(row, scale)
@@ -133,15 +162,15 @@ def _value_blocks(
     return blocks
 
 
-def _points(analysis: Analysis, data: RunData) -> dict[tuple[str, str], list[float]]:
-    """The counted values of the main metric by system and text of the cell."""
+def _points(analysis: Analysis, data: RunData, metric: str) -> dict[tuple[str, str], list[float]]:
+    """The counted values of a metric by system and text of the cell."""
     factors = list(analysis.factors)
     samples = data.samples
     chosen = samples.filter(
         samples["counted"]
-        & (samples["metric"] == analysis.primary)
+        & (samples["metric"] == metric)
         & (samples["labels"] == "")
-        & (samples["procedure"] == rows.main_kind(analysis))
+        & (samples["procedure"] == analysis.kind)
     )
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in chosen.select("system", *factors, "value").iter_rows(named=True):
@@ -155,6 +184,5 @@ def _short(why: str) -> str:
     return why.partition(":")[0]
 
 
-def _cut(analysis: Analysis) -> str:
-    many = len(analysis.cells)
+def _cut(many: int) -> str:
     return f" The first {MOST_CELLS} of {many} cells are drawn; the tables have all." if many > MOST_CELLS else ""

@@ -6,7 +6,7 @@ import re
 
 from bakeoff import analysis as analyses
 from bakeoff.analysis.findings import Analysis
-from bakeoff.report import content, rows
+from bakeoff.report import content, matrix, rows
 
 
 def text(analysis: Analysis) -> str:
@@ -14,9 +14,7 @@ def text(analysis: Analysis) -> str:
     run = analysis.run
     parts = [f"# {escape(analysis.title)}", f"**{escape(analysis.question)}**"]
     parts.append("\n".join(f"* {escape(line)}" for line in analyses.sentences(analysis)))
-    for metric in rows.metrics_with_tables(analysis):
-        found = rows.table(analysis, metric)
-        parts += [f"## {escape(found.metric.title)}", _table(analysis, found)]
+    parts += _matrices(analysis) if analysis.many else _tables(analysis)
     tables = content.published(analysis)
     if tables:
         parts.append("## Published figures")
@@ -28,11 +26,22 @@ def text(analysis: Analysis) -> str:
             parts.append(grid(published.heads, published.lines, "llrrrll"[: len(published.heads)]))
         parts += [escape(line) for line in published.left_out]
     parts += ["## Validity", *(escape(line) for line in content.validity(analysis))]
+    if analysis.flags:
+        flags = [
+            [one.flag, one.meaning, "yes" if one.excludes else "no", content.how_many(one)] for one in analysis.flags
+        ]
+        parts.append(grid(["flag", "meaning", "left out", "how many"], flags, "llll"))
     if analysis.left_out:
-        heads = ["system", "cell", "trials", "status", "reason"]
+        heads = ["system", "cell", "how many", "status", "reason"]
         out = [
-            [one.system, _cell(one.cell, one.procedure), str(one.count), one.status, one.reason]
-            for one in analysis.left_out
+            [
+                one.system,
+                _cell(one.cell, one.procedure),
+                f"{one.count} {'step' if one.step else 'trial'}{'' if one.count == 1 else 's'}",
+                one.status,
+                one.reason,
+            ]
+            for one in analysis.left_out[: content.MOST_ROWS]
         ]
         parts.append(grid(heads, out, "llrll"))
     parts += ["## How it was measured", _terms(content.method(analysis))]
@@ -42,6 +51,34 @@ def text(analysis: Analysis) -> str:
     when = content.moment(run["created_at"])
     parts.append(f"Run {escape(run['id'])}, {when}, {escape(str(run['status']))}.")
     return "\n\n".join(parts) + "\n"
+
+
+def _tables(analysis: Analysis) -> list[str]:
+    parts = []
+    for metric in rows.metrics_with_tables(analysis):
+        found = rows.table(analysis, metric)
+        parts += [f"## {escape(found.metric.title)}", _table(analysis, found)]
+    return parts
+
+
+def _matrices(analysis: Analysis) -> list[str]:
+    """The figures as tables with levels in columns; for many cells these alone."""
+    specs = [(spec.title, matrix.of_figure(analysis, spec)) for spec in analysis.figures]
+    if not specs:
+        specs = [(analysis.metrics[analysis.primary].title, matrix.of_metric(analysis, analysis.primary))]
+    parts = [f"Medians with 95% intervals; {matrix.legend(analysis)} The other metrics are in summary.csv."]
+    for title, found in specs:
+        parts.append(f"## {escape(title)}")
+        for one in found:
+            parts += [escape(one.title)] if one.title else []
+            heads = [
+                one.unit,
+                *(f"{one.corner} {head}" if one.corner and i == 0 else head for i, head in enumerate(one.heads)),
+            ]
+            parts.append(
+                grid(heads, [[name, *map(matrix.text, line)] for name, line in one.lines], "l" + "r" * len(one.heads))
+            )
+    return parts
 
 
 def _cell(cell: dict[str, str], procedure: str) -> str:

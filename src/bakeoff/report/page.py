@@ -11,7 +11,7 @@ from bakeoff import analysis as analyses
 from bakeoff.analysis import numbers
 from bakeoff.analysis.data import RunData
 from bakeoff.analysis.findings import Analysis
-from bakeoff.report import content, figures, rows
+from bakeoff.report import content, figures, matrix, rows
 from bakeoff.report.figure import Figure
 
 
@@ -25,7 +25,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.globals |= {"rows": rows, "content": content, "numbers": numbers}
+    env.globals |= {"rows": rows, "content": content, "matrix": matrix, "numbers": numbers}
     return env
 
 
@@ -40,7 +40,9 @@ def html(found: list[tuple[Analysis, RunData]]) -> str:
             "analysis": analysis,
             "sentences": analyses.sentences(analysis),
             "figures": [_figure(figure) for figure in figures.figures(analysis, data)],
-            "tables": [rows.table(analysis, name) for name in rows.metrics_with_tables(analysis)],
+            "tables": []
+            if analysis.many
+            else [rows.table(analysis, name) for name in rows.metrics_with_tables(analysis)],
             "readme": data.run.get("readme") or "",
         }
         for analysis, data in found
@@ -53,6 +55,7 @@ def _figure(figure: Figure) -> dict[str, object]:
     return {
         "title": figure.title,
         "caption": figure.caption,
+        "kind": figure.kind,
         "wide": [Markup(text) for text in figure.wide],
         "narrow": [Markup(text) for text in figure.narrow],
     }

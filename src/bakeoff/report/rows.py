@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bakeoff.analysis import numbers
-from bakeoff.analysis.findings import Analysis, Cell, Comparison, MetricInfo, Reference, Summary
+from bakeoff.analysis.findings import Analysis, Cell, Comparison, FigureSpec, MetricInfo, Reference, Summary
 from bakeoff.plan import cell_text
 
 
@@ -41,58 +41,62 @@ class Table:
         return any(row.published for row in self.rows)
 
 
-def table(analysis: Analysis, metric: str) -> Table:
-    """The table of one metric of the main procedure. Unavailable systems are rows as well."""
-    kind = main_kind(analysis)
-    summaries = {
-        (s.group.system, cell_text(s.group.cell)): s
-        for s in analysis.summaries
-        if s.group.metric == metric and s.group.procedure == kind and not s.group.labels
-    }
-    comparisons = {
-        (c.group.system, cell_text(c.group.cell)): c
-        for c in analysis.comparisons
-        if c.group.metric == metric and c.group.procedure == kind and c.baseline == analysis.baseline
-    }
+def table(analysis: Analysis, metric: str, spec: FigureSpec | None = None) -> Table:
+    """The table of one metric of the main procedure, or of the part that a figure shows.
+
+    Unavailable systems are rows as well. A metric that is not observed for steps has the cells without their steps.
+    """
+    summaries = analysis.summaries_of.get(metric, {})
+    comparisons = analysis.comparisons_of.get(metric, {})
     published = {
         (r.system, r.cell): r
         for r in analysis.references
         if r.kind == "ratio" and r.metric == metric and r.against == analysis.baseline
     }
     cells = []
-    for cell in analysis.cells:
+    for cell in cells_of(analysis, metric):
+        if spec is not None and not spec.shows(cell):
+            continue
         rows = []
         for state in analysis.systems:
+            if spec is not None and not spec.has(state.name):
+                continue
             key = state.name, cell_text(cell)
             found = summaries.get(key)
-            why = "" if found else _why(analysis, state.name, cell)
+            why = "" if found else absence(analysis, state.name, cell)
             if found or why:
                 rows.append(Row(state.name, cell, found, comparisons.get(key), published.get(key), why))
         if rows:
             cells.append((cell, rows))
-    shown = [value for s in summaries.values() for value in (s.median,)]
+    shown = [row.summary.median for _, members in cells for row in members if row.summary]
     info = analysis.metrics[metric]
     return Table(info, numbers.scale(info.unit, shown), analysis.baseline, cells)
 
 
-def _why(analysis: Analysis, system: str, cell: Cell) -> str:
+def cells_of(analysis: Analysis, metric: str) -> list[Cell]:
+    """The cells that a metric is observed in, also those without data; the main metric's where there are none."""
+    texts = {text for _, text in analysis.summaries_of.get(metric, {})}
+    known = {cell_text(cell) for cell in analysis.cells}
+    if not texts or texts & known:
+        return analysis.cells
+    found = {cell_text(s.group.cell): s.group.cell for s in analysis.summaries_of[metric].values()}
+    first = {text: next((i for i, c in enumerate(analysis.cells) if own.items() <= c.items()), -1)
+             for text, own in found.items()}  # fmt: skip
+    return [found[text] for text in sorted(found, key=lambda text: (first[text], text))]
+
+
+def absence(analysis: Analysis, system: str, cell: Cell) -> str:
     """Why a system has no figure in a cell; empty if it was never planned there."""
     state = next(s for s in analysis.systems if s.name == system)
     if state.status != "ready":
         return f"unavailable: {state.reason or 'no reason is stored'}"
-    out = [one for one in analysis.left_out if one.system == system and one.cell.items() <= cell.items()]
-    main = [one for one in out if one.procedure == main_kind(analysis)]
-    return "; ".join(f"{one.status}: {one.reason}" if one.reason else one.status for one in main[:2])
-
-
-def main_kind(analysis: Analysis) -> str:
-    """The procedure that answers the question."""
-    return str(analysis.procedure.get("procedure", {}).get("kind", ""))
+    out = [one for one in analysis.left_out_of.get(system, []) if one.cell.items() <= cell.items()]
+    return "; ".join(f"{one.status}: {one.reason}" if one.reason else one.status for one in out[:2])
 
 
 def metrics_with_tables(analysis: Analysis) -> list[str]:
     """The metrics to show, the main one first: those the experiment names that have a figure."""
-    have = {s.group.metric for s in analysis.summaries if s.group.procedure == main_kind(analysis)}
+    have = analysis.summaries_of
     declared = [name for name, metric in analysis.metrics.items() if name in have and metric.declared]
     return sorted(declared, key=lambda name: name != analysis.primary)
 
@@ -101,17 +105,15 @@ def cell_title(analysis: Analysis, cell: Cell) -> tuple[str, str]:
     """A cell's name, and those of its parameters that differ between cells and that the name does not say."""
     name = ", ".join(level if len(cell) == 1 else f"{analysis.factors[f]} {level}" for f, level in cell.items())
     settings = analysis.parameters.get(cell_text(cell), {})
-    constant = constants(analysis)
-    more = {key: value for key, value in settings.items() if cell.get(key) != str(value) and key not in constant}
+    more = {
+        key: value for key, value in settings.items() if cell.get(key) != str(value) and key not in analysis.constants
+    }
     return name or "all trials", ", ".join(f"{key} {_plain(value)}" for key, value in more.items())
 
 
 def constants(analysis: Analysis) -> dict[str, str]:
     """The parameters that are the same in all cells, where there are several cells."""
-    every = [analysis.parameters.get(cell_text(cell), {}) for cell in analysis.cells]
-    if len(every) < 2:
-        return {}
-    return {key: _plain(value) for key, value in every[0].items() if all(p.get(key) == value for p in every)}
+    return {key: _plain(value) for key, value in analysis.constants.items()}
 
 
 def _plain(value: object) -> str:

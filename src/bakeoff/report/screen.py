@@ -9,8 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from bakeoff import analysis as analyses
+from bakeoff.analysis import brief
 from bakeoff.analysis.findings import Analysis
-from bakeoff.report import rows
+from bakeoff.report import matrix, rows
+
+LONGEST = 60  # letters of a reason
 
 
 def table(analysis: Analysis) -> RenderableType:
@@ -19,8 +22,25 @@ def table(analysis: Analysis) -> RenderableType:
     lines: list[RenderableType] = [Text(""), Text(analysis.title, style="bold"), Text(analysis.question, style="dim")]
     lines += [Padding(Text(line), (1 if i == 0 else 0, 0, 0, 0)) for i, line in enumerate(analyses.sentences(analysis))]
     if analysis.primary in rows.metrics_with_tables(analysis) or analysis.systems:
-        lines += [Text(""), _table(analysis)]
+        lines += [Text(""), *(_matrices(analysis) if analysis.many else [_table(analysis)])]
     return Group(*lines)
+
+
+def _matrices(analysis: Analysis) -> list[RenderableType]:
+    """For many cells: the cells that the answer is about, medians with levels in columns."""
+    spec, _ = brief.subject(analysis)
+    found = matrix.of_figure(analysis, spec) if spec.title else matrix.of_metric(analysis, analysis.primary)
+    lines: list[RenderableType] = [Text(spec.title, style="bold")] if spec.title else []
+    for one in found:
+        lines += [Text(one.title)] if one.title else []
+        shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+        shown.add_column(Text(one.unit))
+        for i, head in enumerate(one.heads):
+            shown.add_column(Text(f"{one.corner} {head}" if one.corner and i == 0 else head), justify="right")
+        for name, line in one.lines:
+            shown.add_row(Text(name), *(Text(f"{entry.text} {entry.sign}".rstrip()) for entry in line))
+        lines.append(shown)
+    return [*lines, Text(matrix.legend(analysis), style="dim")]
 
 
 def _table(analysis: Analysis) -> Table:
@@ -45,9 +65,14 @@ def _table(analysis: Analysis) -> Table:
     return shown
 
 
+def _short(said: str) -> str:
+    """A reason on one line; the page has it whole."""
+    return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
+
+
 def _row(row: rows.Row, found: rows.Table) -> list[Text]:
     s = row.summary
-    median = Text(rows.median_text(row, found.scale), style="" if s else "dim italic")
+    median = Text(_short(rows.median_text(row, found.scale)), style="" if s else "dim italic")
     cells = [Text(("  " if row.cell else "") + row.system), Text(str(s.n) if s else ""), median]
     if found.baseline:
         cells.append(Text(rows.ratio_text(row, found.baseline)))

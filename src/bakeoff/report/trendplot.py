@@ -53,13 +53,14 @@ def _plot(line: Trend, published: tuple[float, float] | None) -> dict[str, Any]:
         return [{"x": x, "y": max(0.0, (intercept + slope * x) / scale.size)} for x in ends]
 
     top = max(line.y) / scale.size * 1.08
+    few = 4 if ends[1] < 10_000 else 2  # long numbers would meet
     x = alt.X(
         "x:Q",
         scale=alt.Scale(domain=[0, ends[1] * 1.05], nice=False),
         axis=alt.Axis(
-            title=line.parameter.replace("_", " "), tickCount=4, labelExpr="format(datum.value, ',')", grid=False
+            title=line.parameter.replace("_", " "), tickCount=few, labelExpr="format(datum.value, ',')", grid=False
         ),
-    )  # fmt: skip
+    )
     y = alt.Y(
         "y:Q",
         scale=alt.Scale(domain=[0, top], nice=True),
