@@ -79,7 +79,7 @@ class Watched:
         return self.place.command([*words, "--", *self.command])
 
 
-class Interrupted(BaseException):
+class Interrupted(KeyboardInterrupt):
     """The user asked to stop while an instrument ran; `result` is what it had measured by then."""
 
     def __init__(self, result: Json | None) -> None:
@@ -171,6 +171,7 @@ class Service(Streaming):
 
     def __init__(self, watched: Watched) -> None:
         super().__init__(watched.words("--serve"))
+        self.grace = watched.grace
         self.markers: list[Json] = []
         self.exited: Json | None = None
         self.end: Json | None = None
@@ -210,8 +211,9 @@ class Service(Streaming):
         """Ends the current phase, starts the next one and returns the ended one's window."""
         return self.order("phase", "phase", name=name)
 
-    def stop(self, timeout: float = 30.0) -> Json:
-        """Stops the tree and returns the instrument's result."""
+    def stop(self, timeout: float | None = None) -> Json:
+        """Stops the tree and returns the instrument's result; it has its grace and half a minute for that."""
+        timeout = timeout or 30.0 + self.grace
         self.catch_up()
         try:
             return self.end or self.order("stop", "end", timeout=timeout)

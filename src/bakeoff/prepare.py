@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff import cache, toolbox
-from bakeoff.errors import BadInput
+from bakeoff.errors import BadInput, CannotRun
 from bakeoff.experiment import PLACEHOLDER, Scalar
 from bakeoff.instruments import Watched, execute
+from bakeoff.leftovers import owned
 from bakeoff.lab import Lab
 from bakeoff.procedure import Limits
 from bakeoff.system import Command, System
@@ -75,9 +76,9 @@ def prepare(lab: Lab, name: str, *, install: bool, build: bool = True) -> Prepar
         return Prepared(status="unavailable", reason="; ".join(missing), **common)
     common["tools"] = {state.name: state.version or "" for state in states}
     common["paths"] = [path for state in states for path in state.paths]
-    if system.build is None:
-        return _with_version(Prepared(status="ready", **common))
     key = content_key(system, folder, states)
+    if system.build is None:
+        return _with_version(Prepared(status="ready", key=key, **common))
     out = cache.root() / "builds" / f"{base}-{key[:16]}"
     common |= {"key": key, "out": out}
     if not (out / "receipt.json").exists():
@@ -87,7 +88,7 @@ def prepare(lab: Lab, name: str, *, install: bool, build: bool = True) -> Prepar
             with cache.lock(out.name):
                 if not (out / "receipt.json").exists():
                     _build_into_cache(system, folder, common["paths"], out)
-        except BuildFailed as error:
+        except (BuildFailed, CannotRun) as error:
             return Prepared(status="unavailable", reason=f"it could not be built: {error}", **common)
     receipt = json.loads((out / "receipt.json").read_text())
     return _with_version(Prepared(status="ready", receipt=receipt, **common))
@@ -123,13 +124,12 @@ def substitute(words: Command, values: Mapping[str, Scalar]) -> list[str]:
 
 
 def content_key(system: System, folder: Path, tools: list[ToolState]) -> str:
-    """What a build depends on: sources, commands, flags, tool versions, machine. A hexadecimal SHA-256."""
-    assert system.build is not None
+    """What a system's figures depend on: sources, commands, flags, tool versions, machine. A hexadecimal SHA-256."""
     digest = hashlib.sha256()
-    digest.update(system.build.model_dump_json().encode())
+    digest.update((system.build or system).model_dump_json().encode())
     digest.update(json.dumps([[state.name, state.version] for state in tools]).encode())
     digest.update(f"{platform.machine()} {platform.libc_ver()}".encode())
-    for source in sorted(system.build.sources):
+    for source in sorted(system.build.sources if system.build else ["."]):
         for file in source_files((folder / source).resolve()):
             digest.update(os.path.relpath(file, folder).encode() + b"\0")
             digest.update(hashlib.sha256(file.read_bytes()).digest())
@@ -147,7 +147,7 @@ def source_files(folder: Path) -> list[Path]:
 
 def _build_into_cache(system: System, folder: Path, paths: list[str], out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f"{out.name}-", dir=out.parent))
+    fresh = Path(tempfile.mkdtemp(prefix=owned("new"), dir=out.parent))
     try:
         receipt = build(system, folder, paths, fresh)
         (fresh / "receipt.json").write_text(json.dumps(receipt))
@@ -164,7 +164,7 @@ def build(system: System, folder: Path, paths: list[str], out: Path) -> dict[str
     `artefact_size` (bytes), `built_at`. Raises BuildFailed with the failing command's last lines.
     """
     assert system.build is not None
-    with tempfile.TemporaryDirectory(prefix="bakeoff-build-") as scratch:
+    with tempfile.TemporaryDirectory(prefix=owned("build")) as scratch:
         work = Path(scratch)
         source = _copy_sources(system, folder, work / "source")
         values = {"out": str(out), "work": str(work), "source": str(source)}

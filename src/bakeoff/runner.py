@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -19,14 +19,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from sqlalchemy.exc import SQLAlchemyError
+
 import bakeoff
-from bakeoff import host, instruments, places, plan, profiles, yamlfile
+from bakeoff import host, instruments, interrupts, leftovers, places, plan, profiles, yamlfile
 from bakeoff.errors import BadInput, CannotRun
 from bakeoff.experiment import Experiment
 from bakeoff.instruments import Interrupted
 from bakeoff.lab import Lab
 from bakeoff.prepare import Prepared, prepare
 from bakeoff.procedures import PROCEDURES, Task
+from bakeoff.procedures.task import log_files
 from bakeoff.procedures.build import observed
 from bakeoff.store import Store, TrialRow
 from bakeoff.store.store import Outcome
@@ -61,6 +64,7 @@ class Runner:
     def start(self, name: str, profile: str | None, seed: int | None) -> str:
         """Checks and prepares everything, stores the run with its plan, and returns its id; nothing is run yet."""
         experiment = profiles.resolve(self.lab.experiment(name), profile, self.lab.experiment_file(name))
+        began = time.time()
         trials = plan.make(experiment, seed)
         sweep(self.lab)
         systems = [self._prepare(system) for system in experiment.systems]
@@ -79,32 +83,33 @@ class Runner:
             "created_at": time.time(),
             "lab_root": str(self.lab.root),
             "command": shlex.join(["bakeoff", *sys.argv[1:]]),
-            "experiment_yaml": yamlfile.dump(experiment.model_dump(mode="json", by_alias=True)),
+            "experiment_yaml": _stored(experiment),
             "readme": readme.read_text(encoding="utf-8") if readme.is_file() else None,
             "reference_rows": self.lab.references(name),
             "versions": versions(self.lab),
             **_ourselves(),
         }
         self.store.create_run(row, [_system_row(system) for system in systems], trials, host.facts())
-        self._builds(run, systems)
+        self._builds(run, systems, began)
         self._work(run, experiment, {system.name: system for system in systems})
         return run
 
     def resume(self, name: str) -> str:
         """Finishes a run's plan as it was stored; systems are made ready again and must be the same."""
         run = self.store.run(name)
-        if run["pid"] and host.process_started(run["pid"]) == run["pid_started"]:
+        alive = run["pid"] and host.process_started(run["pid"]) == run["pid_started"]
+        if alive or not self.store.claim(run["id"], run["pid"], **_ourselves()):
             raise BadInput(f"the run {run['id']} is still under way (process {run['pid']})", "wait for it, or end it")
         sweep(self.lab)
         if not self.store.reopen(run["id"]):
-            self.store.set_run(run["id"], status="done")
+            self.store.set_run(run["id"], status="done", pid=None, pid_started=None)
             return str(run["id"])
         data, _ = yamlfile.parse(run["experiment_yaml"], f"run {run['id']}")
         experiment = yamlfile.validate(data, Experiment, f"run {run['id']}")
         systems = {name: self._prepare(name) for name in experiment.systems}
         for row in self.store.systems(run["id"]):
             now = systems[row["system"]]
-            if now.ready and row["key"] and now.key != row["key"]:
+            if row["status"] == "ready" and (now.key, now.version) != (row["key"], row["version"]):
                 raise CannotRun(
                     f"{now.name} has changed since the run began (its sources or tools)",
                     "bring it back as it was, or begin a new run",
@@ -119,11 +124,13 @@ class Runner:
         self.watcher.prepared(prepared)
         return prepared
 
-    def _builds(self, run: str, systems: list[Prepared]) -> None:
+    def _builds(self, run: str, systems: list[Prepared], began: float) -> None:
         """The builds that preparing made (now or earlier) are trials too, before the plan's first position."""
         for index, system in enumerate(systems):
             if system.receipt is not None:
-                trial = plan.Trial(-1 - index, 0, 0, "build", system.name, {}, {}, warm_up=False)
+                # A receipt from the cache is information, not a replication of this run.
+                fresh = system.receipt["built_at"] >= began
+                trial = plan.Trial(-1 - index, 0, 0, "build", system.name, {}, {}, warm_up=not fresh)
                 self.store.add(run, trial, observed(system.receipt), system.receipt["built_at"])
 
     def _work(self, run: str, experiment: Experiment, systems: dict[str, Prepared]) -> None:
@@ -131,14 +138,13 @@ class Runner:
         seed = int(self.store.run(run)["seed"])
         status = "interrupted"
         try:
-            with _signals_as_interrupt():
-                for index, row in enumerate(planned):
-                    self.watcher.begins(row, len(planned) - index)
-                    began = time.monotonic()
-                    outcome = self._one(run, experiment, systems[row.trial.system], row, seed)
-                    self.watcher.ends(row, outcome, time.monotonic() - began)
-                    if outcome.status == "interrupted":
-                        raise KeyboardInterrupt
+            for index, row in enumerate(planned):
+                self.watcher.begins(row, len(planned) - index)
+                began = time.monotonic()
+                outcome = self._one(run, experiment, systems[row.trial.system], row, seed)
+                self.watcher.ends(row, outcome, time.monotonic() - began)
+                if outcome.status == "interrupted":
+                    raise KeyboardInterrupt
             status = "done"
         finally:
             self.store.set_run(run, status=status, ended_at=time.time(), pid=None, pid_started=None)
@@ -153,38 +159,45 @@ class Runner:
             return outcome
         with _folder(self.lab) as logs:
             outcome = self._carry_out(experiment, prepared, row, seed, logs)
-        after = host.state()
-        _flag_theft(experiment, before, after, outcome)
-        self.store.finish(run, row, outcome, after)
+            with interrupts.held():  # what has been measured is stored before an interrupt takes effect
+                after = host.state()
+                _flag_theft(experiment, before, after, outcome)
+                self._finish(run, row, outcome, after)
         return outcome
 
+    def _finish(self, run: str, row: TrialRow, outcome: Outcome, after: dict[str, Any]) -> None:
+        try:
+            self.store.finish(run, row, outcome, after)
+        except SQLAlchemyError as error:  # what cannot be stored costs one trial, not the run
+            reason = f"its figures could not be stored: {str(error).splitlines()[0]}"
+            self.store.finish(run, row, Outcome("failed", reason), after)
+
     def _carry_out(self, experiment: Experiment, prepared: Prepared, row: TrialRow, seed: int, logs: Path) -> Outcome:
-        scratch = SCRATCH / f"bakeoff-{secrets.token_hex(4)}"
+        scratch = SCRATCH / f"{leftovers.owned('s')}{secrets.token_hex(2)}"
         local = experiment.place == "here" or row.trial.procedure == "build"
         try:
-            with nullcontext(places.HERE) if local else places.network_namespace(scratch.name[-8:]) as place:
+            with nullcontext(places.HERE) if local else places.network_namespace(secrets.token_hex(3)) as place:
                 task = Task(experiment, prepared, row.trial, seed, logs, scratch, place)
                 return PROCEDURES[row.trial.procedure](task)
         except Interrupted as error:
-            raw = [("exec.json", "application/json", yamlfile.dump(error.result).encode())] if error.result else []
-            return Outcome("interrupted", "the user asked to stop", artefacts=raw)
+            raw = [("exec.json", "application/json", json.dumps(error.result).encode())] if error.result else []
+            return Outcome("interrupted", "the user asked to stop", artefacts=[*raw, *log_files(logs)])
         except KeyboardInterrupt:
-            return Outcome("interrupted", "the user asked to stop")
+            return Outcome("interrupted", "the user asked to stop", artefacts=log_files(logs))
         except CannotRun as error:
-            return Outcome("failed", str(error))
+            return Outcome("failed", str(error), artefacts=log_files(logs))
         except Exception as error:  # a fault of the lab costs one trial, not the run
             trace = [("fault.txt", "text/plain", traceback.format_exc().encode())]
-            return Outcome("failed", f"a fault of the lab: {type(error).__name__}: {error}", artefacts=trace)
+            return Outcome(
+                "failed", f"a fault of the lab: {type(error).__name__}: {error}", artefacts=[*trace, *log_files(logs)]
+            )
 
 
 def sweep(lab: Lab) -> None:
     """Removes what labs and instruments that were killed have left: processes, groups, namespaces, folders."""
     instruments.sweep()
     places.sweep()
-    for folder in (lab.state / "tmp").glob("*"):
-        pid = folder.name.split("-")[0]
-        if pid.isdigit() and not Path("/proc", pid).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+    leftovers.sweep(lab.state / "tmp")
 
 
 def versions(lab: Lab) -> dict[str, Any]:
@@ -194,12 +207,25 @@ def versions(lab: Lab) -> dict[str, Any]:
         [instruments.program("bakeoff-exec"), "--version"], capture_output=True, text=True, check=False
     )
     found["bakeoff-exec"] = done.stdout.strip().rpartition(" ")[2] or None
+    if shutil.which("git") is None:
+        return found
     git = ["git", "-C", str(lab.root)]
     commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     if commit.returncode == 0:
         changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=False)
         found["source"] = commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
     return found
+
+
+def _stored(experiment: Experiment) -> str:
+    """The experiment as the store keeps it: JSON, which is YAML too. It must read back as what it is."""
+    text = json.dumps(experiment.model_dump(mode="json", by_alias=True), indent=1, allow_nan=False)
+    data, _ = yamlfile.parse(text, "the resolved experiment")
+    if yamlfile.validate(data, Experiment, "the resolved experiment") != experiment:
+        raise BadInput(
+            "the experiment does not read back as it was written", "write texts that look like numbers in quotes"
+        )
+    return text
 
 
 def _ourselves() -> dict[str, Any]:
@@ -235,23 +261,8 @@ def _flag_theft(experiment: Experiment, before: dict[str, Any], after: dict[str,
 def _folder(lab: Lab) -> Iterator[Path]:
     parent = lab.state / "tmp"
     parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
+    folder = Path(tempfile.mkdtemp(prefix=leftovers.owned("logs"), dir=parent))
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _signals_as_interrupt() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a run as Ctrl-C does."""
-
-    def interrupt(_signal: int, _frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -140,6 +140,8 @@ def at_least(version: str, least: str | None) -> bool:
 def _rustup_has(origin: Origin) -> bool:
     if origin.registry != "rustup":
         return True
+    if shutil.which("rustup") is None:
+        return False
     done = subprocess.run(["rustup", "target", "list", "--installed"], capture_output=True, text=True, check=False)
     return (origin.package or "") in done.stdout.split()
 

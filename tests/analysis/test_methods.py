@@ -89,8 +89,9 @@ def _few_draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     if "covers" in request.node.name or "simulated" in request.node.name:
         monkeypatch.setattr(bootstrap, "MOST_DRAWS", 800)
         monkeypatch.setattr(bootstrap, "FEWEST_DRAWS", 800)
-        bootstrap.indices.cache_clear()
-        request.addfinalizer(bootstrap.indices.cache_clear)
+        for cached in (bootstrap.indices, bootstrap._middles, bootstrap._times):
+            cached.cache_clear()
+            request.addfinalizer(cached.cache_clear)
 
 
 def test_low_power_below_six() -> None:

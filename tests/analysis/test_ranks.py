@@ -39,3 +39,9 @@ def test_medians_in_one_go_are_those_one_by_one(n: int) -> None:
     values[1] = values[1].round()
     together = bootstrap.medians_bca(values, 9)
     assert together == pytest.approx(np.array([bootstrap.bca(row, 9) for row in values]))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 15, 75, 300])
+def test_resampled_medians_are_those_of_the_resamples(n: int) -> None:
+    values = np.random.default_rng(n).normal(size=n).round(1)
+    assert np.array_equal(bootstrap.resampled_medians(values, 9), bootstrap.median(values[bootstrap.indices(n, 9)]))

@@ -18,7 +18,7 @@ LEVEL = 0.95
 MOST_DRAWS = 10_000
 FEWEST_DRAWS = 1_000
 WORK = 1_000_000  # draws × replications, at most
-FEW = 7  # replications, of which 1,716 samples with replacement differ
+MOST_COUNTED = 255  # replications whose draws are counted in bytes
 PIECE = 4_000_000  # numbers held at once
 
 
@@ -170,18 +170,29 @@ def log_ratios(ours: Vector, baseline: Vector, seed: int) -> Vector:
         raise ValueError("pairs are needed: as many values of one system as of the other, at least one")
     if not (ours > 0).all() or not (baseline > 0).all():
         raise ValueError("a ratio needs values above zero")
-    kinds, place = _kinds(len(ours), seed)
-    return np.asarray(np.log(median(ours[kinds])) - np.log(median(baseline[kinds])))[place]
+    return np.asarray(np.log(resampled_medians(ours, seed)) - np.log(resampled_medians(baseline, seed)))
+
+
+def resampled_medians(values: Vector, seed: int) -> Vector:
+    """The median of each resample of `indices`, shape (draws,), without putting each one in order.
+
+    The middle of a resample lies at the first of the ordered values up to which half of its draws fall.
+    """
+    n = len(values)
+    if n > MOST_COUNTED:
+        return median(values[indices(n, seed)])
+    order = np.argsort(values)
+    ordered = values[order]
+    sums = np.cumsum(_times(n, seed)[order], axis=0, dtype=np.uint8)
+    low, high = (np.add.reduce(sums <= middle, axis=0, dtype=np.uint8) for middle in ((n - 1) // 2, n // 2))
+    return np.asarray((ordered[low] + ordered[high]) / 2)
 
 
 @lru_cache(maxsize=4)
-def _kinds(n: int, seed: int) -> tuple[Indices, Indices]:
-    """The different resamples of n, and which of them each draw is: few replications have few."""
+def _times(n: int, seed: int) -> NDArray[np.uint8]:
+    """How often each of n values is in each resample, shape (n, draws)."""
     drawn = indices(n, seed)
-    if n > FEW:
-        return drawn, np.arange(len(drawn))
-    kinds, place = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
-    return kinds, place.reshape(-1)
+    return np.stack([(drawn == value).sum(axis=1) for value in range(n)]).astype(np.uint8)
 
 
 def percentile(resampled: Vector) -> tuple[float, float]:

@@ -10,19 +10,27 @@ from bakeoff.errors import BadInput, BakeoffError, CannotRun, Exit
 
 def main() -> int:
     """Runs `bakeoff` and returns its exit code."""
+    from bakeoff import interrupts
     from bakeoff.cli.app import app
 
+    interrupts.install()
     try:
-        code = app(standalone_mode=False)
+        code = int(app(standalone_mode=False) or 0)
     except KeyboardInterrupt:
-        print("interrupted; `bakeoff resume` finishes the run", file=sys.stderr)
-        return Exit.INTERRUPTED
+        code = Exit.INTERRUPTED
     except BakeoffError as error:
         tell(error)
         return error.exit
+    except OSError as error:
+        tell(
+            CannotRun(f"{error.filename or 'a file'}: {error.strerror or error}", "check the path and its permissions")
+        )
+        return Exit.CANNOT_RUN
     except Exception as error:
         return usage_error(error)
-    return int(code or 0)
+    if code == Exit.INTERRUPTED:
+        print("bakeoff: interrupted; `bakeoff resume` finishes a run that had begun", file=sys.stderr)
+    return code
 
 
 def tell(error: BakeoffError) -> None:
@@ -46,6 +54,12 @@ def usage_error(error: Exception) -> int:
     """The parser's own errors (an unknown option, a missing word) are bad input; anything else is a fault of ours."""
     show = getattr(error, "show", None)
     if show is None:
+        if type(error).__module__.startswith("sqlalchemy"):
+            first = str(error).splitlines()[0]
+            tell(CannotRun(f"the store failed: {first}", "check that it can be written and is not damaged"))
+            return Exit.CANNOT_RUN
         raise error
+    if "--json" in sys.argv:
+        print(json.dumps({"error": {"message": str(error), "exit": int(Exit.BAD_INPUT)}}))
     show(file=sys.stderr)
     return int(getattr(error, "exit_code", Exit.BAD_INPUT))

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from bakeoff.leftovers import owned
 from bakeoff.prepare import BuildFailed, build
 from bakeoff.procedures.task import Task
 from bakeoff.store.store import Outcome
@@ -16,7 +17,7 @@ def build_trial(task: Task) -> Outcome:
     prepared = task.prepared
     if prepared.system.build is None:
         return Outcome("unavailable", "this system has no build")
-    with tempfile.TemporaryDirectory(prefix="bakeoff-out-") as out:
+    with tempfile.TemporaryDirectory(prefix=owned("out")) as out:
         try:
             return observed(build(prepared.system, prepared.folder, prepared.paths, Path(out)))
         except BuildFailed as error:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from contextlib import ExitStack
 
 from bakeoff import formula
-from bakeoff.experiment import Metric
+from bakeoff.experiment import Between, Metric
 from bakeoff.instruments import Json, execute
 from bakeoff.metrics import STANDARD
 from bakeoff.procedure import ExecProcedure
-from bakeoff.procedures.parts import NotReady, start_parts
+from bakeoff.procedures.parts import NotReady, start_parts, tail
 from bakeoff.procedures.task import Task
 from bakeoff.store.store import Outcome
 
@@ -37,6 +38,10 @@ def exec_trial(task: Task) -> Outcome:
                 )
             )
             for name, service in helpers.items():
+                service.catch_up()
+                ready = system.parts[name].ready
+                if service.exited and (ready is None or ready.exit is None):
+                    raise NotReady(f"the part {name} ended while {system.main} was measured{tail(task, name)}")
                 observe_window(outcome, service.stop(), {"part": name, "role": system.parts[name].role})
     except NotReady as error:
         return Outcome("failed", str(error), artefacts=task.log_files())
@@ -61,38 +66,32 @@ def _judge(task: Task, result: Json, outcome: Outcome) -> None:
         outcome.status, outcome.reason = ends[result["outcome"]]
         return
     expectations = (task.experiment.expect, task.prepared.system.expect)
-    for expect in expectations:
-        if expect.exit is not None and result["exit"] != expect.exit:
-            outcome.status, outcome.reason = (
-                "failed",
-                f"it ended with {result['exit']} instead of {expect.exit}{_last_words(task)}",
-            )
+    exits = {expect.exit for expect in expectations if "exit" in expect.model_fields_set} or {0}
+    for right in exits - {None}:
+        if result["exit"] != right:
+            words = tail(task, task.prepared.system.main)
+            outcome.status, outcome.reason = "failed", f"it ended with {result['exit']} instead of {right}{words}"
             return
     said = answer(result)
-    for key, text in {key: text for expect in expectations for key, text in expect.result.items()}.items():
+    if result.get("markers_dropped"):
+        outcome.status, outcome.reason = "failed", f"it printed {result['markers_dropped']} markers too many"
+        return
+    # Both the experiment and the system may say what is right, and both must agree with the answer.
+    for key, text in [pair for expect in expectations for pair in expect.result.items()]:
         try:
-            right = formula.evaluate(text, task.numbers)
+            right_value = formula.exact(text, task.values)
         except ValueError as error:
             outcome.status, outcome.reason = "failed", f"expect.result.{key}: {error}"
             return
-        if said.get(key) != right:
-            outcome.status, outcome.reason = (
-                "wrong",
-                f"{key} is {said.get(key, 'missing')} instead of {right:g}",
-            )
+        value = said.get(key)
+        if isinstance(value, bool) or value != right_value:
+            outcome.status, outcome.reason = "wrong", f"{key} is {said.get(key, 'missing')} instead of {right_value}"
             return
     if result.get("leftover"):
         outcome.status, outcome.reason = (
             "failed",
             f"it left behind what could not be removed: {result['leftover']}",
         )
-
-
-def _last_words(task: Task) -> str:
-    """The last line that the main part wrote to its standard error."""
-    log = task.logs / f"{task.prepared.system.main}.stderr"
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()] if log.exists() else []
-    return f": {lines[-1][:300]}" if lines else ""
 
 
 def answer(result: Json) -> Json:
@@ -111,28 +110,44 @@ def _figures(task: Task, result: Json, outcome: Outcome) -> None:
     for name, count in (result.get("counters") or {}).items():
         outcome.observe(name, "1", count)
     for name, metric in task.experiment.metrics.items():
-        value = _own_figure(metric, result)
-        if value is not None:
-            outcome.observe(name, metric.unit or "1", value)
-        elif outcome.status == "ok" and (metric.marker or metric.result):
-            missing = f"{metric.marker.start} … {metric.marker.end}" if metric.marker else f"result {metric.result}"
-            outcome.status, outcome.reason = (
-                "failed",
-                f"the metric {name} has no value: {missing} was not seen",
-            )
+        try:
+            value = _own_figure(metric, result)
+        except ValueError as error:
+            if outcome.status == "ok":
+                outcome.status, outcome.reason = "failed", f"the metric {name} has no value: {error}"
+            continue
+        outcome.observe(name, metric.unit or "1", value)
 
 
 def _own_figure(metric: Metric, result: Json) -> float | None:
+    """A metric's value from its markers or its key of the result; None if it has another source.
+
+    Raises ValueError if what it needs was not seen, or cannot be.
+    """
     if metric.marker:
-        times = {"exec": 0.0, "exit": result["wall_s"]}
-        for marker in result["markers"]:
-            times.setdefault(marker["name"], marker["t_s"])
-        ends = times.get(metric.marker.start), times.get(metric.marker.end)
-        return None if None in ends else ends[1] - ends[0]  # type: ignore[operator]
+        return _between(metric.marker, result)
     if metric.result:
         value = answer(result).get(metric.result)
-        return float(value) if isinstance(value, int | float) else None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise ValueError(f"result {metric.result} is {value!r}, which is no number")
+        return float(value)
     return None
+
+
+def _between(span: Between, result: Json) -> float:
+    """Seconds between two markers, the first of each name."""
+    times = {"exec": 0.0, "exit": result["wall_s"]}
+    for marker in result["markers"]:
+        times.setdefault(marker["name"], marker["t_s"])
+    for name in (span.start, span.end):
+        if name not in times:
+            raise ValueError(f"the marker {name} was not seen")
+    seconds = times[span.end] - times[span.start]
+    if seconds < 0:
+        raise ValueError(f"the marker {span.end} came before {span.start}")
+    if seconds == 0:
+        raise ValueError(f"the markers {span.start} and {span.end} came in one piece; flush after each marker")
+    return seconds
 
 
 def _series(result: Json, outcome: Outcome) -> None:

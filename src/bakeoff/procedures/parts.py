@@ -45,7 +45,7 @@ def await_ready(task: Task, name: str, ready: Ready, service: Service) -> float:
         while not _answers(task, target, ready):
             service.catch_up()
             if not service.alive or service.exited or service.end:
-                raise NotReady(f"the part {name} ended before it was ready{_tail(task, name)}")
+                raise NotReady(f"the part {name} ended before it was ready{tail(task, name)}")
             if time.monotonic() > deadline:
                 raise NotReady(f"the part {name} was not ready within {ready.timeout:g} s ({target})")
             time.sleep(0.005)
@@ -72,7 +72,8 @@ def _answers(task: Task, target: str, ready: Ready) -> bool:
     return subprocess.run(words, check=False, capture_output=True, timeout=10).returncode == 0
 
 
-def _tail(task: Task, name: str) -> str:
+def tail(task: Task, name: str) -> str:
+    """The last line that a part wrote to its standard error, behind a colon; empty if there is none."""
     log = task.logs / f"{name}.stderr"
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()] if log.exists() else []
     return f": {lines[-1][:300]}" if lines else ""

@@ -79,8 +79,13 @@ class Task:
 
     def log_files(self) -> list[tuple[str, str, bytes]]:
         """The logs that the parts wrote, as artefacts."""
-        files = sorted(file for file in self.logs.iterdir() if file.is_file())
-        return [(file.name, "text/plain", data) for file in files if (data := file.read_bytes())]
+        return log_files(self.logs)
+
+
+def log_files(folder: Path) -> list[tuple[str, str, bytes]]:
+    """The files of a trial's log folder as artefacts; empty ones are left out."""
+    files = sorted(file for file in folder.iterdir() if file.is_file())
+    return [(file.name, "text/plain", data) for file in files if (data := file.read_bytes())]
 
 
 def free_ports(count: int) -> list[int]:

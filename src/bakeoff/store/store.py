@@ -88,6 +88,12 @@ class Store:
         with self.engine.begin() as db:
             db.execute(update(runs).where(runs.c.id == run).values(**values))
 
+    def claim(self, run: str, known_pid: int | None, **ours: Any) -> bool:
+        """Makes a run ours if it still belongs to whom we have seen; of several who try, one succeeds."""
+        same = runs.c.pid.is_(None) if known_pid is None else runs.c.pid == known_pid
+        with self.engine.begin() as db:
+            return db.execute(update(runs).where((runs.c.id == run) & same).values(**ours)).rowcount == 1
+
     def runs(self) -> list[RowMapping]:
         """All runs, the newest last."""
         with self.engine.connect() as db:
