@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bakeoff.metrics import STANDARD
-from conftest import TestLab
+from labs import TestLab
 
 ROOT = Path(__file__).parent.parent
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conftest import BAKEOFF, SHELL, TestLab
+from labs import BAKEOFF, SHELL, TestLab
 
 pytestmark = pytest.mark.real
 

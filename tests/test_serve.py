@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conftest import TestLab
+from labs import TestLab
 
 pytestmark = pytest.mark.real
 

@@ -118,6 +118,7 @@ class Metric(Strict):
     result: str | None = Field(None, description="a key of the result marker")
     formula: Formula | None = Field(None, description="arithmetic over parameters and other metrics")
     scale: Literal["linear", "log"] | None = Field(None, description="scale of the axis in charts")
+    optional: bool = Field(False, description="a system that does not report it is right all the same")
 
     @model_validator(mode="after")
     def _one_source(self) -> Metric:
@@ -260,10 +261,61 @@ class Experiment(Strict):
         _check_metrics(self)
         _check_figures(self)
         _check_constraints(self)
-        for name in ("system", "block", "replication"):
-            if name in self.factors:
-                raise problem(f"a factor cannot be called {name!r}", "give it another name", f"factors.{name}")
+        _check_factors(self)
         return self
+
+
+# Columns of the tables that the analysis makes, and what the lab itself sets.
+RESERVED_FACTORS = frozenset(
+    {
+        "system",
+        "block",
+        "replication",
+        "trial",
+        "position",
+        "attempt",
+        "warm_up",
+        "procedure",
+        "metric",
+        "labels",
+        "unit",
+        "value",
+        "status",
+        "flags",
+        "counted",
+        "kept",
+        "why",
+        "values",
+        "blocks",
+        "last",
+        "reason",
+        "started_at",
+        "ended_at",
+        "cell",
+    }
+)
+BUILT_IN = {"out", "work", "scratch", "source", "host", "port"} | {f"port{n}" for n in range(2, 10)}
+
+
+def _check_factors(experiment: Experiment) -> None:
+    setters: dict[str, str] = {}
+    for name, factor in experiment.factors.items():
+        if name in RESERVED_FACTORS:
+            raise problem(f"a factor cannot be called {name!r}", "give it another name", f"factors.{name}")
+        sets = [set(level) if isinstance(level, dict) else {name} for level in factor.levels.values()]
+        for parameter in sorted(set().union(*sets)):
+            if parameter in BUILT_IN:
+                raise problem(
+                    f"the lab itself sets {parameter!r}", "give the parameter another name", f"factors.{name}"
+                )
+            if parameter in setters:
+                where = f"factors.{name}"
+                raise problem(f"{parameter!r} is set by the factor {setters[parameter]} too", "keep one of them", where)
+            setters[parameter] = name
+            lacking = [level for level, own in zip(factor.levels, sets, strict=True) if parameter not in own]
+            if lacking:
+                where = f"factors.{name}.levels.{lacking[0]}"
+                raise problem(f"this level does not set {parameter!r} as the others do", f"add `{parameter}:`", where)
 
 
 def _check_systems(experiment: Experiment) -> None:
@@ -283,6 +335,8 @@ def _check_metrics(experiment: Experiment) -> None:
 
     known = set(experiment.metrics)
     for name, metric in experiment.metrics.items():
+        if metric.formula:
+            _check_formula(experiment, name, (name,))
         if not (metric.marker or metric.result or metric.formula) and name not in STANDARD:
             raise problem(
                 "this is no standard metric and it has no source",
@@ -294,6 +348,31 @@ def _check_metrics(experiment: Experiment) -> None:
     for where, name in used:
         if name not in known:
             raise problem(f"{name!r} is none of the metrics", f"use one of {', '.join(sorted(known))}", where)
+
+
+def _check_formula(experiment: Experiment, name: str, way: tuple[str, ...]) -> None:
+    """The names of a formula are parameters or other metrics, and it does not lead back to itself."""
+    from bakeoff.metrics import STANDARD
+
+    text = experiment.metrics[name].formula
+    known = parameter_names(experiment) | set(STANDARD) | set(experiment.metrics)
+    for used in sorted(formula.names(text)) if text else ():
+        if used in way:
+            raise problem(f"the formula leads back to {used!r}", "break the circle", f"metrics.{way[0]}.formula")
+        if used not in known:
+            mend = f"use parameters or metrics: {', '.join(sorted(known))}"
+            raise problem(f"{used!r} is no parameter and no metric", mend, f"metrics.{way[0]}.formula")
+        if used in experiment.metrics:
+            _check_formula(experiment, used, (*way, used))
+
+
+def parameter_names(experiment: Experiment) -> set[str]:
+    """The parameters that every cell of the experiment sets."""
+    names: set[str] = set()
+    for factor_name, factor in experiment.factors.items():
+        for level in factor.levels.values():
+            names |= set(level) if isinstance(level, dict) else {factor_name}
+    return names
 
 
 def _check_figures(experiment: Experiment) -> None:
@@ -313,6 +392,8 @@ def _check_constraints(experiment: Experiment) -> None:
             _check_match(experiment, match or {}, f"constraints.{index}")
     for index, repeat in enumerate(experiment.repeat):
         _check_match(experiment, repeat.cells, f"repeat.{index}.cells")
+    for index, need in enumerate(experiment.requirements):
+        _check_match(experiment, need.cells or {}, f"requirements.{index}.cells")
 
 
 def _check_match(experiment: Experiment, match: dict[str, list[str]], key: str) -> None:

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from bakeoff import profiles, references, yamlfile
+from bakeoff import formula, profiles, references, yamlfile
 from bakeoff.errors import BadInput, choose
-from bakeoff.experiment import PLACEHOLDER, Experiment
+from bakeoff.experiment import BUILT_IN, PLACEHOLDER, Expect, Experiment, parameter_names
 from bakeoff.system import System
 from bakeoff.toolbox import Tool
-
-BUILT_IN = {"out", "work", "scratch", "source", "host", "port"} | {f"port{n}" for n in range(2, 10)}
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Lab:
 
     def experiment_file(self, name: str) -> Path:
         """The file of an experiment: a name of this lab, or a path."""
-        path = Path(name)
+        path = Path(name).resolve()
         if path.suffix in (".yaml", ".yml"):
             return path
         if (path / "experiment.yaml").is_file():
@@ -76,9 +74,9 @@ class Lab:
         """Loads an experiment and checks it against the systems it names."""
         file = self.experiment_file(name)
         experiment = yamlfile.load(file, Experiment)
-        for profile in experiment.profiles:
-            profiles.resolve(experiment, profile, file)
         self._check(experiment, file)
+        for profile in experiment.profiles:
+            self._check(profiles.resolve(experiment, profile, file), file)
         return experiment
 
     def system(self, name: str) -> System:
@@ -125,20 +123,14 @@ class Lab:
                     line=line,
                     key=f"systems.{index}",
                 )
-            known = parameters | BUILT_IN | set(system.parameters)
+            own = set(system.parameters) | set(system.variants[variant].parameters if variant else ())
+            known = parameters | (BUILT_IN - {"work"}) | own
+            check_expect(experiment.expect, parameters | own, file)
+            check_expect(system.expect, parameters | own, self.system_folders[name] / "system.yaml")
             check_procedure(experiment, known, file)
             check_placeholders(system, known, self.system_folders[name] / "system.yaml", file)
         if experiment.references:
             references.read(file.parent / experiment.references)
-
-
-def parameter_names(experiment: Experiment) -> set[str]:
-    """The parameters that every cell of the experiment sets."""
-    names: set[str] = set()
-    for factor_name, factor in experiment.factors.items():
-        for level in factor.levels.values():
-            names |= set(level) if isinstance(level, dict) else {factor_name}
-    return names
 
 
 def check_procedure(experiment: Experiment, known: set[str], file: Path) -> None:
@@ -160,16 +152,42 @@ def check_procedure(experiment: Experiment, known: set[str], file: Path) -> None
     look(experiment.procedure.model_dump(mode="json", by_alias=True), "procedure")
 
 
+def check_expect(expect: Expect, known: set[str], file: Path) -> None:
+    """Raises BadInput if a formula of the right answer uses a parameter that nobody sets."""
+    for key, text in expect.result.items():
+        unknown = sorted(formula.names(text) - known)
+        if unknown:
+            mend = f"use one of {', '.join(sorted(known)) or '(no parameters)'}"
+            raise BadInput(f"{unknown[0]!r} is no parameter", mend, file=file, key=f"expect.result.{key}")
+
+
 def check_placeholders(system: System, known: set[str], file: Path, experiment: Path) -> None:
-    """Raises BadInput if a command of the system uses a parameter that nobody sets."""
-    commands = [(f"parts.{name}.command", part.command) for name, part in system.parts.items()]
-    for key, command in commands:
-        for word in command:
-            for used in PLACEHOLDER.findall(word):
-                if used not in known:
-                    raise BadInput(
-                        f"{{{used}}} is set neither by {experiment} nor by the lab",
-                        f"use one of {', '.join(sorted(known))}, or set it under `parameters:`",
-                        file=file,
-                        key=key,
-                    )
+    """Raises BadInput if something of the system uses a parameter that nobody sets."""
+    building = {"out", "work", "source"}
+    texts = (
+        [(f"version.command.{i}", word, building) for i, word in enumerate(system.version.command)]
+        if system.version
+        else []
+    )
+    if system.build:
+        commands = [("fetch", system.build.fetch), ("commands", system.build.commands)]
+        texts += [
+            (f"build.{kind}.{i}", word, building)
+            for kind, several in commands
+            for i, command in enumerate(several)
+            for word in command
+        ]
+    for name, part in system.parts.items():
+        texts += [(f"parts.{name}.command", word, known) for word in part.command]
+        texts += [(f"parts.{name}.env.{key}", value, known) for key, value in part.env.items()]
+        if part.ready:
+            texts += [(f"parts.{name}.ready", part.ready.http or part.ready.tcp or "", known)]
+    for key, text, names in texts:
+        for used in PLACEHOLDER.findall(text):
+            if used not in names:
+                raise BadInput(
+                    f"{{{used}}} is set neither by {experiment} nor by the lab",
+                    f"use one of {', '.join(sorted(names))}, or set it under `parameters:`",
+                    file=file,
+                    key=key,
+                )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from bakeoff.errors import BadInput
 from bakeoff.experiment import Constraint, Experiment, Scalar
 
 Cell = dict[str, str]
+MOST_TRIALS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def parameters(experiment: Experiment, cell: Cell) -> dict[str, Scalar]:
     return values
 
 
-def make(experiment: Experiment, seed: int | None = None) -> list[Trial]:
+def make(experiment: Experiment, seed: int | None = None, file: Path | str | None = None) -> list[Trial]:
     """All trials in running order.
 
     `blocks`: randomised complete blocks, each replication one shuffled pass over all cells (Box, Hunter & Hunter
@@ -78,8 +80,12 @@ def make(experiment: Experiment, seed: int | None = None) -> list[Trial]:
     kind = experiment.procedure.kind
     units = [(system, cell) for system in experiment.systems for cell in cells(experiment, system)]
     if not units:
-        raise BadInput("the constraints leave no cell", "loosen them", key="constraints")
+        raise BadInput("the constraints leave no cell", "loosen them", file=file, key="constraints")
     ordered: list[tuple[int, str, str, Cell]] = []
+    most = experiment.warm_up + max([experiment.replications, *(r.replications for r in experiment.repeat)])
+    if len(units) * most > MOST_TRIALS:
+        problem = f"{len(units)} cells × {most} replications are too many"
+        raise BadInput(problem, f"plan at most {MOST_TRIALS:,} trials", file=file, key="replications")
     often = {(system, cell_text(cell)): replications(experiment, system, cell) for system, cell in units}
     last = max(often.values())
     for block in range(1 - experiment.warm_up, last + 1):

@@ -18,8 +18,8 @@ from bakeoff import cache, toolbox
 from bakeoff.errors import BadInput, CannotRun
 from bakeoff.experiment import PLACEHOLDER, Scalar
 from bakeoff.instruments import Watched, execute
-from bakeoff.leftovers import owned
 from bakeoff.lab import Lab
+from bakeoff.leftovers import owned
 from bakeoff.procedure import Limits
 from bakeoff.system import Command, System
 from bakeoff.toolbox import ToolState

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from bakeoff import yamlfile
 from bakeoff.errors import BadInput, choose
-from bakeoff.experiment import Experiment
+from bakeoff.experiment import Experiment, Factor
 
 
 def resolve(experiment: Experiment, profile: str | None, file: Path | str = "experiment.yaml") -> Experiment:
@@ -41,21 +41,31 @@ def resolve(experiment: Experiment, profile: str | None, file: Path | str = "exp
                 file=file,
                 key=f"profiles.{profile}.factors",
             )
-        data["factors"][name]["levels"] = {
-            level: _merged(experiment.factors[name].levels.get(level), values)
-            for level, values in factor.levels.items()
-        }
+        key = f"profiles.{profile}.factors.{name}.levels"
+        levels = {level: _level(experiment.factors[name], level, v, key, file) for level, v in factor.levels.items()}
+        data["factors"][name]["levels"] = levels
     for key in ("replications", "warm_up", "builds", "repeat"):
         if (value := getattr(change, key)) is not None:
             data[key] = _plain(value)
     data["scaled"] = change.scaled
     data["procedure"] = _merged(data["procedure"], change.procedure)
     data["constraints"] = [c for c in data["constraints"] if _still_applies(c, data)]
+    data["repeat"] = [r for r in data["repeat"] if _still_applies({"exclude": r["cells"]}, data)]
     data["figures"] = [f for f in data["figures"] if _still_applies({"exclude": f["where"]}, data)]
     for figure in data["figures"]:
         if figure["systems"] is not None:
             figure["systems"] = [name for name in figure["systems"] if name in data["systems"]]
     return yamlfile.validate(data, Experiment, f"{file} (profile {profile})")
+
+
+def _level(factor: Factor, level: str, values: object, key: str, file: Path | str) -> object:
+    """A level as the profile has it: kept where only its name is given, else with the values that it changes."""
+    base = factor.levels.get(level)
+    if base is None and any(isinstance(known, dict) for known in factor.levels.values()):
+        raise BadInput(f"there is no level {level!r}", choose(level, factor.levels, "bakeoff show"), file=file, key=key)
+    if isinstance(base, dict) and not isinstance(values, dict):
+        return base
+    return _merged(base, values)
 
 
 def _plain(value: Any) -> Any:

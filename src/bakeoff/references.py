@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from pathlib import Path
 
 from bakeoff.errors import BadInput
@@ -13,7 +14,7 @@ COLUMNS = ["target", "factors", "metric", "unit", "value", "source"]
 def read(file: Path) -> list[dict[str, str]]:
     """The rows of a reference file. Raises BadInput naming the line that is wrong."""
     try:
-        with file.open(encoding="utf-8", newline="") as stream:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream)
             missing = [column for column in COLUMNS if column not in (reader.fieldnames or [])]
             if missing:
@@ -26,16 +27,20 @@ def read(file: Path) -> list[dict[str, str]]:
             rows = []
             for line, row in enumerate(reader, start=2):
                 try:
-                    float(row["value"])
+                    finite = math.isfinite(float(row["value"]))
                 except (TypeError, ValueError):
+                    finite = False
+                if not finite:
                     raise BadInput(
                         f"{row['value']!r} is no number",
                         "write the published figure",
                         file=file,
                         line=line,
                         key="value",
-                    ) from None
+                    )
                 rows.append(row)
             return rows
+    except (UnicodeError, csv.Error) as error:
+        raise BadInput(f"it is no CSV file: {error}", "save it as CSV in UTF-8", file=file) from None
     except OSError as error:
         raise BadInput(f"it cannot be read: {error.strerror}", "check the name in `references:`", file=file) from None

@@ -29,8 +29,8 @@ from bakeoff.instruments import Interrupted
 from bakeoff.lab import Lab
 from bakeoff.prepare import Prepared, prepare
 from bakeoff.procedures import PROCEDURES, Task
-from bakeoff.procedures.task import log_files
 from bakeoff.procedures.build import observed
+from bakeoff.procedures.task import log_files
 from bakeoff.store import Store, TrialRow
 from bakeoff.store.store import Outcome
 
@@ -65,7 +65,7 @@ class Runner:
         """Checks and prepares everything, stores the run with its plan, and returns its id; nothing is run yet."""
         experiment = profiles.resolve(self.lab.experiment(name), profile, self.lab.experiment_file(name))
         began = time.time()
-        trials = plan.make(experiment, seed)
+        trials = plan.make(experiment, seed, self.lab.experiment_file(name))
         sweep(self.lab)
         systems = [self._prepare(system) for system in experiment.systems]
         if not any(system.ready for system in systems):

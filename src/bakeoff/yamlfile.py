@@ -6,6 +6,7 @@ YAML is read by the 1.2 core rules: only `true` and `false` are booleans, so tha
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
+DEEPEST = 50
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -37,6 +39,8 @@ class _Core(yaml.SafeLoader):
         for key, _ in node.value:
             if key.tag == "tag:yaml.org,2002:merge":
                 continue
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, "a key is a plain word", key.start_mark)
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key.value!r} stands here twice", key.start_mark
@@ -74,6 +78,11 @@ def parse(text: str, file: Path | str) -> tuple[Any, yaml.Node | None]:
             file=file,
             line=mark.line + 1 if mark else None,
         ) from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError) as error:
+        problem = f"this YAML holds a value that cannot be read: {str(error)[:200] or type(error).__name__}"
+        raise BadInput(
+            problem, "write plain values, without tags and without thousands of brackets", file=file
+        ) from None
     except yaml.YAMLError as error:
         raise BadInput(f"this is not YAML: {error}", "save the file as plain UTF-8 text", file=file) from None
     return data, node
@@ -98,10 +107,23 @@ def validate(data: Any, model: type[Model], file: Path | str, node: yaml.Node | 
     if not isinstance(data, dict):
         keys = ", ".join(name for name, field in model.model_fields.items() if field.is_required())
         raise BadInput("the file holds no mapping", f"write keys and values; needed are: {keys}", file=file, line=1)
+    _refuse_strange(data, file)
     try:
         return model.model_validate(data)
     except ValidationError as error:
         raise bad_input(error, model, file, node) from None
+
+
+def _refuse_strange(data: Any, file: Path | str, depth: int = 0) -> None:
+    """Numbers that are not finite, texts that are no UTF-8 and data that contains itself have no place in a file."""
+    if depth > DEEPEST:
+        raise BadInput("it is nested too deeply", f"nest at most {DEEPEST} levels", file=file)
+    if isinstance(data, float) and not math.isfinite(data):
+        raise BadInput(f"{data} is no finite number", "write a number", file=file)
+    if isinstance(data, str) and any("\ud800" <= letter <= "\udfff" for letter in data):
+        raise BadInput("a text holds half a character (a surrogate)", "write the character itself", file=file)
+    for value in [*data, *data.values()] if isinstance(data, dict) else data if isinstance(data, list) else ():
+        _refuse_strange(value, file, depth + 1)
 
 
 def bad_input(error: ValidationError, model: type[BaseModel], file: Path | str, node: yaml.Node | None) -> BadInput:
@@ -143,7 +165,7 @@ def _explain(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     if kind == "string_pattern_mismatch":
         return f"{error['input']!r} is no name", f"use only what fits {ctx['pattern']}"
     mend = f"write {ctx['expected']}" if "expected" in ctx else "write a value of the kind named"
-    return f"{error['input']!r}: {message[0].lower() + message[1:]}", mend
+    return f"{str(error['input'])[:80]!r}: {message[0].lower() + message[1:]}", mend
 
 
 def _keys_beside(model: type[BaseModel], location: Sequence[int | str]) -> set[str]:

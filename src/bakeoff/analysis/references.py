@@ -157,12 +157,16 @@ def _cells(figure: Published, ours: Ours, source: Source) -> tuple[list[str], st
     matching = [text for text, cell in ours.cells.items() if all(cell.get(k) == v for k, v in figure.where.items())]
     if not matching:
         return f"this run has no cell {cell_text(dict(figure.where))}"
-    published = dict(figure.settings)
-    for level in figure.where.items():
-        published = source.scales.get(level, {}) | published
+    lacking = [level for level in source.scales if not any(c.get(level[0]) == level[1] for c in ours.cells.values())]
+    if not figure.where and lacking:
+        absent = ", ".join(f"{factor}={level}" for factor, level in sorted(lacking))
+        return f"the published figure is over all its cells, of which this run lacks {absent}"
     changed: dict[str, str] = {}
     for text in matching:
         have = ours.parameters.get(text, {})
+        published = dict(figure.settings)
+        for level in ours.cells[text].items():
+            published = source.scales.get(level, {}) | published
         for name, value in published.items():
             if name not in have:
                 if name in figure.settings:

@@ -25,8 +25,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+# Texts from files and logs may hold brackets; they are never markup.
+out = Console(highlight=False, markup=False)
+err = Console(stderr=True, highlight=False, markup=False)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 ExperimentName = Annotated[str, typer.Argument(help="An experiment of this lab, or the path of an experiment.yaml.")]

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from bakeoff import doctor as examiner
 from bakeoff.cli.app import AsJson, Where, app, out, print_json
@@ -27,7 +28,11 @@ def doctor(
         print_json([check.as_dict() for check in checks])
     else:
         table = Table("", "check", "found", "mend", box=None)
-        marks = {"good": "[green]✓[/green]", "limited": "[yellow]–[/yellow]", "missing": "[red]✗[/red]"}
+        marks = {
+            "good": Text("✓", style="green"),
+            "limited": Text("–", style="yellow"),
+            "missing": Text("✗", style="red"),
+        }
         for check in checks:
             table.add_row(marks[check.state], check.name, check.found, check.mend)
         out.print(table)

@@ -61,7 +61,8 @@ def show(name: Annotated[str, typer.Argument(help="An experiment or a system.")]
     if as_json:
         print_json(experiment.model_dump(mode="json", by_alias=True))
         return
-    out.print(f"[bold]{experiment.title}[/bold]\n{experiment.question}\n")
+    out.print(experiment.title, style="bold")
+    out.print(f"{experiment.question}\n")
     facts = Table.grid(padding=(0, 2))
     facts.add_row("systems", ", ".join(experiment.systems))
     facts.add_row("baseline", experiment.baseline or "(none)")
@@ -81,7 +82,8 @@ def _show_system(lab: Lab, name: str, as_json: bool) -> None:
     if as_json:
         print_json(system.model_dump(mode="json", by_alias=True))
         return
-    out.print(f"[bold]{system.title}[/bold]\n{system.about}")
+    out.print(system.title, style="bold")
+    out.print(system.about)
     facts = Table.grid(padding=(0, 2))
     facts.add_row("folder", str(lab.system_folders[name].relative_to(lab.root)))
     facts.add_row("needs", ", ".join(system.needs) or "nothing")
@@ -98,7 +100,7 @@ def plan(experiment: ExperimentName, profile: ProfileName = None, seed: Seed = N
     written = lab.experiment(experiment)
     chosen = chosen_profile(written.profiles, profile)
     resolved = profiles.resolve(written, chosen, lab.experiment_file(experiment))
-    trials = plans.make(resolved, seed)
+    trials = plans.make(resolved, seed, lab.experiment_file(experiment))
     if as_json:
         print_json(
             {

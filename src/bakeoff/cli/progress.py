@@ -108,7 +108,7 @@ class Live:
             BarColumn(30),
             MofNCompleteColumn(),
             TextColumn("{task.fields[left]} left"),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
         )
         self._progress = Progress(*columns, console=console, transient=True)
         self._task = self._progress.add_task("", total=None, left="…")

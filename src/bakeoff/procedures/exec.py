@@ -105,15 +105,17 @@ def answer(result: Json) -> Json:
 
 def _figures(task: Task, result: Json, outcome: Outcome) -> None:
     """All standard metrics, and those that the experiment defines by markers or results."""
+    own = {name for name, metric in task.experiment.metrics.items() if metric.marker or metric.result or metric.formula}
     for name, standard in STANDARD.items():
-        outcome.observe(name, standard.unit, result.get(standard.key))
+        if name not in own:  # the experiment may define a metric of a standard name anew
+            outcome.observe(name, standard.unit, result.get(standard.key))
     for name, count in (result.get("counters") or {}).items():
         outcome.observe(name, "1", count)
     for name, metric in task.experiment.metrics.items():
         try:
             value = _own_figure(metric, result)
         except ValueError as error:
-            if outcome.status == "ok":
+            if outcome.status == "ok" and not metric.optional:
                 outcome.status, outcome.reason = "failed", f"the metric {name} has no value: {error}"
             continue
         outcome.observe(name, metric.unit or "1", value)
@@ -142,7 +144,7 @@ def _between(span: Between, result: Json) -> float:
     for name in (span.start, span.end):
         if name not in times:
             raise ValueError(f"the marker {name} was not seen")
-    seconds = times[span.end] - times[span.start]
+    seconds = float(times[span.end] - times[span.start])
     if seconds < 0:
         raise ValueError(f"the marker {span.end} came before {span.start}")
     if seconds == 0:
