@@ -119,8 +119,8 @@ def verdict(comparison: Comparison, metric: MetricInfo, margin: float) -> str:
     """`same`, `unsure`, or the word for the side that the ratio lies on.
 
     Same: the whole interval lies inside the margin around 1. A side: the whole interval lies beyond the margin, and the
-    rank test agrees (Holm's p below 5%). Where n is so small that the test cannot reach 5%, all values of one
-    system must lie on one side of all values of the other (Cliff's delta 1 or -1). Everything else is unsure.
+    rank test agrees (Holm's p below 5%). Where power is low, it is enough that all values of one system lie on one side
+    of all values of the other (Cliff's delta 1 or -1). Everything else is unsure.
     """
     if comparison.low is None or comparison.high is None:
         return "unsure"
