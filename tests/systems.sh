@@ -12,5 +12,7 @@ while read -r module; do
 done < <(find systems -name go.mod -not -path '*/node_modules/*' | sort)
 echo "== systems/webserver/parser-rust"
 (cd systems/webserver/parser-rust && cargo test --locked --quiet --target-dir ../../../target/systems)
-echo "$ran folders of Go systems and the Rust parser tested"
+echo "== systems/load-generator/server"
+(cd systems/load-generator/server && cargo test --locked --quiet --target-dir ../../../target/systems)
+echo "$ran folders of Go systems and two of Rust tested"
 test "$ran" -gt 0

@@ -70,6 +70,69 @@ def test_each_failure_is_a_row_with_its_reason(lab: TestLab) -> None:
     assert "signal" in reason(status, "dies") and "was not seen" in reason(status, "mute")
 
 
+def test_a_system_cannot_say_what_is_right_instead_of_the_experiment(lab: TestLab) -> None:
+    lab.system(script="sleep 0.02; echo '@bakeoff result {\"count\": 99}'", expect={"result": {"count": "99"}})
+    lab.experiment(expect={"result": {"count": "count"}}, metrics={"wall": {}}, replications=1)
+    assert outcomes(run(lab, check=1)) == {"plain": {"wrong"}}
+
+
+def test_another_exit_code_can_be_right(lab: TestLab) -> None:
+    lab.system("three", script="exit 3", expect={"exit": 3})
+    lab.system("any", script="exit 4", expect={"exit": "any"})
+    lab.experiment(systems=["three", "any"], metrics={"wall": {}}, replications=1)
+    assert outcomes(run(lab)) == {"three": {"ok"}, "any": {"ok"}}
+
+
+def test_markers_that_cannot_be_told_apart_are_no_measurement(lab: TestLab) -> None:
+    both = "sleep 0.02; printf '@bakeoff startup\\n@bakeoff finish\\n'; echo '@bakeoff result {\"count\": '$1'}'"
+    lab.system("unflushed", script=both)
+    lab.system("backwards", script=both.replace("startup", "x").replace("finish", "startup").replace("x", "finish"))
+    lab.experiment(systems=["unflushed", "backwards"], replications=1)
+    status = run(lab, check=1)
+    assert "flush after each marker" in reason(status, "unflushed")
+    assert reason(status, "backwards").startswith("the metric elapsed has no value")
+
+
+def test_a_part_that_dies_during_the_measurement_fails_the_trial(lab: TestLab) -> None:
+    helper = {"command": ["sh", "-c", "echo @bakeoff up; sleep 0.1; exit 9"], "ready": {"marker": "up"}}
+    lab.system(parts={"helper": helper, "main": {"command": ["sleep", "0.6"]}}, expect={})
+    lab.experiment(metrics={"wall": {}}, replications=1)
+    assert "helper ended while main was measured" in reason(run(lab, check=1), "plain")
+
+
+def test_whole_numbers_are_compared_exactly(lab: TestLab) -> None:
+    lab.system(
+        script="echo '@bakeoff result {\"sum\": 9007199254740993}'", expect={"result": {"sum": "9007199254740992"}}
+    )
+    lab.experiment(metrics={"wall": {}}, replications=1)
+    assert reason(run(lab, check=1), "plain") == "sum is 9007199254740993 instead of 9007199254740992"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupting_a_build_ends_cleanly(lab: TestLab, number: int) -> None:
+    lab.system(build={"commands": [["sleep", "20"]], "artefacts": ["x"]})
+    env = os.environ | {"BAKEOFF_CACHE": str(lab.root / "cache")}
+    with subprocess.Popen(
+        [str(BAKEOFF), "setup", "counting"], cwd=lab.root, env=env, stderr=subprocess.PIPE
+    ) as process:
+        deadline = time.monotonic() + 20
+        while not list(Path("/tmp").glob(f"bakeoff-{process.pid}-*")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        process.send_signal(number)
+        assert process.wait(timeout=20) == 130
+        assert process.stderr is not None and b"Traceback" not in process.stderr.read()
+    assert not list(Path("/tmp").glob(f"bakeoff-{process.pid}-*"))
+
+
+def test_texts_with_brackets_are_no_markup(lab: TestLab) -> None:
+    lab.system(title="[/bold] [red]", script="echo 'cannot open [/etc/x] foo' >&2; exit 4")
+    lab.experiment(title="Close [/bold]", question="[/x]?", replications=1)
+    run(lab, check=1)
+    for words in (["status", "last"], ["list"], ["show", "counting"], ["show", "plain"], ["report"]):
+        assert "[/" in lab.run(*words).stdout
+
+
 def test_what_cannot_be_had_is_a_row_and_the_rest_runs(lab: TestLab) -> None:
     lab.system("toolless", needs=["no-such-tool"])
     lab.system("versionless", version={"command": ["no-such-program-anywhere"]})

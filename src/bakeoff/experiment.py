@@ -97,7 +97,7 @@ class Constraint(Strict):
 class Expect(Strict):
     """What a right answer looks like. A trial that differs is `wrong`, whatever its speed."""
 
-    exit: int | None = Field(0, description="exit code of the main part; null for any")
+    exit: int | Literal["any"] | None = Field(None, description="exit code of the main part; 0 if nobody says another")
     result: dict[str, Formula] = Field({}, description="keys of the result marker and the formulas of their values")
 
 

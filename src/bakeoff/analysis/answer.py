@@ -120,8 +120,9 @@ def _power(analysis: Analysis) -> str:
     many = count(most, "replication") if fewest == most else f"{fewest} to {most} replications"
     where = "" if len(weak) == len(every) else f" in {len(weak)} of {len(every)} comparisons"
     return (
-        f"Power is low{where} ({many}, {count(len(every), 'comparison')}): intervals of so few are rough, and a system counts as "
-        "different where the rank test reaches 5% or each of its trials lies on one side of each trial of the baseline."
+        f"Power is low{where} ({many}, {count(len(every), 'comparison')}): intervals of so few are rough, and a system "
+        "counts as different where the rank test reaches 5% or its trials all lie on one side of all trials of the "
+        "baseline."
     )
 
 

@@ -66,8 +66,8 @@ def _judge(task: Task, result: Json, outcome: Outcome) -> None:
         outcome.status, outcome.reason = ends[result["outcome"]]
         return
     expectations = (task.experiment.expect, task.prepared.system.expect)
-    exits = {expect.exit for expect in expectations if "exit" in expect.model_fields_set} or {0}
-    for right in exits - {None}:
+    exits = {expect.exit for expect in expectations if expect.exit is not None} or {0}
+    for right in exits - {"any"}:
         if result["exit"] != right:
             words = tail(task, task.prepared.system.main)
             outcome.status, outcome.reason = "failed", f"it ended with {result['exit']} instead of {right}{words}"
