@@ -123,7 +123,7 @@ def test_derived_metrics_build_on_each_other(store: Store) -> None:
     metrics = {
         "twice": {"unit": "s", "formula": "2 * once"},
         "once": {"unit": "s", "formula": "elapsed * size"},
-        "never": {"unit": "s", "formula": "elapsed * missing"},
+        "never": {"unit": "s", "formula": "elapsed * major_faults"},
         "elapsed": {"unit": "s", "better": "lower", "marker": {}},
     }
     run = made_runs.make(store, experiment(metrics=metrics, primary="elapsed"), lambda _trial: outcome(3.0))
