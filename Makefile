@@ -44,7 +44,7 @@ test-systems: setup
 	./tests/systems.sh
 
 browser:
-	command -v chromium >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium)
+	command -v chromium >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core)
 
 test-python: setup browser
 	$(BIN)/python -m pytest

@@ -114,12 +114,6 @@ class Store:
         with self.engine.connect() as db:
             return list(db.execute(select(run_systems).where(run_systems.c.run_id == run)).mappings())
 
-    def set_system(self, run: str, system: str, **values: Any) -> None:
-        """Changes columns of a run's system."""
-        where = (run_systems.c.run_id == run) & (run_systems.c.system == system)
-        with self.engine.begin() as db:
-            db.execute(update(run_systems).where(where).values(**values))
-
     def trials(self, run: str) -> list[RowMapping]:
         """All attempts of a run in the order of the plan."""
         query = select(trials).where(trials.c.run_id == run).order_by(trials.c.position, trials.c.attempt)
