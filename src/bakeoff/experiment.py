@@ -203,6 +203,7 @@ class Profile(Strict):
     warm_up: int | None = Field(None, ge=0, le=1000)
     procedure: dict[str, Any] = {}
     builds: BuildPlan | None = None
+    validity: Validity | None = None
     scaled: str | None = Field(
         None, description="one sentence: what is smaller here than published, and why it still tells"
     )

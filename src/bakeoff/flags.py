@@ -16,6 +16,9 @@ FLAGS: dict[str, Kind] = {
     "stolen_cpu": Kind(True, "too much CPU time went to other guests of the machine"),
     "generator_saturated": Kind(True, "the load generator was the limit, not the system"),
     "generator_starved": Kind(True, "the load generator was ready to send and had no CPU"),
+    "generator_delayed": Kind(
+        False, "the load generator waited for its CPU while the system was busy all the time and set the rate itself"
+    ),
     "send_lag": Kind(True, "requests were sent later than intended"),
     "rate_not_reached": Kind(True, "the system did not take the requested rate"),
     "arrivals_unsent": Kind(True, "requests were never sent, so response times are longer than recorded"),

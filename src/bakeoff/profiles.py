@@ -44,7 +44,7 @@ def resolve(experiment: Experiment, profile: str | None, file: Path | str = "exp
         key = f"profiles.{profile}.factors.{name}.levels"
         levels = {level: _level(experiment.factors[name], level, v, key, file) for level, v in factor.levels.items()}
         data["factors"][name]["levels"] = levels
-    for key in ("replications", "warm_up", "builds", "repeat"):
+    for key in ("replications", "warm_up", "builds", "repeat", "validity"):
         if (value := getattr(change, key)) is not None:
             data[key] = _plain(value)
     data["scaled"] = change.scaled

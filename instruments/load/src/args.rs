@@ -6,7 +6,7 @@ use clap::Parser;
 
 use crate::arrivals::Spacing;
 use crate::clock::parse_span;
-use crate::job::{BackendChoice, Check, Job, OneOrMore, Protocol, Request, Span, Tls};
+use crate::job::{BackendChoice, Check, Job, OneOrMore, Protocol, Receipt, Request, Span, Tls};
 
 /// Puts an HTTP server under load and measures it, and says when its own figures are not to be trusted.
 ///
@@ -124,6 +124,13 @@ pub struct Args {
     /// Open loop: spin for arrivals nearer than this instead of sleeping.
     #[arg(long, value_parser = span, value_name = "TIME")]
     spin: Option<Span>,
+    /// Which moment counts as the last byte: its receipt by the kernel, or our reading of it. Default: the kernel's in the open
+    /// loop, where it can be had (epoll, TCP), else ours.
+    #[arg(long, value_enum)]
+    receipt: Option<Receipt>,
+    /// Go before other processes on the CPU (nice -20), so that none delays a sending. Not for a CPU that the server shares.
+    #[arg(long)]
+    urgent: bool,
     /// Length of the intervals of progress and series; default 1s.
     #[arg(long, value_parser = span, value_name = "TIME")]
     interval: Option<Span>,
@@ -205,6 +212,8 @@ impl Args {
             seed: self.seed.unwrap_or(defaults.seed),
             lag_bound: self.lag_bound.unwrap_or(defaults.lag_bound),
             spin: self.spin.unwrap_or(defaults.spin),
+            receipt: self.receipt.unwrap_or(defaults.receipt),
+            urgent: self.urgent,
             interval: self.interval.unwrap_or(defaults.interval),
             intervals: self.intervals,
             histograms: self.histograms,

@@ -164,12 +164,14 @@ impl Connection {
     /// Reads once into `buffer`.
     #[inline]
     pub fn read(&mut self, buffer: &mut [u8]) -> Reading {
-        match socket::receive(self.fd(), buffer) {
-            Some(Ok(0)) => Reading::End,
-            Some(Ok(count)) => Reading::Bytes(count),
-            Some(Err(errno)) => Reading::Failed(ErrorClass::of_errno(errno)),
-            None => Reading::Later,
-        }
+        reading(socket::receive(self.fd(), buffer))
+    }
+
+    /// Reads once into `buffer`; also when the kernel received the last of it, on its wall clock, where it says so.
+    #[inline]
+    pub fn read_stamped(&mut self, buffer: &mut [u8]) -> (Reading, Option<u64>) {
+        let (result, stamp) = crate::stamp::receive(self.fd(), buffer);
+        (reading(result), stamp)
     }
 
     /// Turns bytes of the socket into plain ones; without TLS there is nothing to do.
@@ -182,5 +184,15 @@ impl Connection {
             let _ = self.flush_session();
         }
         result
+    }
+}
+
+#[inline]
+fn reading(result: Option<Result<usize, socket::Errno>>) -> Reading {
+    match result {
+        Some(Ok(0)) => Reading::End,
+        Some(Ok(count)) => Reading::Bytes(count),
+        Some(Err(errno)) => Reading::Failed(ErrorClass::of_errno(errno)),
+        None => Reading::Later,
     }
 }

@@ -115,26 +115,29 @@ impl<W: Wire> Engine<W> {
         }
     }
 
-    /// Bytes of the socket have come.
+    /// Bytes of the socket have come, at `came` where the kernel says when.
     #[inline]
-    pub(crate) fn on_received(&mut self, place: u32, bytes: &[u8]) {
+    pub(crate) fn on_received(&mut self, place: u32, bytes: &[u8], came: Option<u64>) {
         if self.connections[place as usize].is_protected() {
-            self.on_records(place, bytes);
+            self.on_records(place, bytes, came);
         } else {
-            self.on_bytes(place, bytes);
+            self.on_bytes(place, bytes, came);
         }
     }
 
     /// Plain bytes have come.
     #[inline]
-    fn on_bytes(&mut self, place: u32, bytes: &[u8]) {
+    fn on_bytes(&mut self, place: u32, bytes: &[u8], came: Option<u64>) {
         let time = now();
+        // A wall clock that was set between stamp and reading must not make a response older than its request.
+        let last = came
+            .map_or(time, |came| came.clamp(self.connections[place as usize].exchange.sent.min(time), time));
         let connection = &mut self.connections[place as usize];
         if !connection.exchange.active {
             self.worker.unsolicited();
             return self.close_and_go_on(place, time);
         }
-        match self.worker.receive(&mut connection.exchange, bytes, time) {
+        match self.worker.receive(&mut connection.exchange, bytes, last) {
             Outcome::More => {}
             Outcome::Over { keep: true } if !connection.wants_write => {
                 connection.state = State::Idle;
@@ -145,7 +148,7 @@ impl<W: Wire> Engine<W> {
     }
 
     /// Records of TLS have come.
-    fn on_records(&mut self, place: u32, records: &[u8]) {
+    fn on_records(&mut self, place: u32, records: &[u8], came: Option<u64>) {
         let mut plain = std::mem::take(&mut self.plain);
         let connection = &mut self.connections[place as usize];
         let was_handshaking = connection.is_handshaking();
@@ -160,7 +163,7 @@ impl<W: Wire> Engine<W> {
             Ok(()) => {}
         }
         if result.is_ok() && !plain.is_empty() {
-            self.on_bytes(place, &plain);
+            self.on_bytes(place, &plain, came);
         }
         self.plain = plain;
     }

@@ -59,6 +59,10 @@ pub struct Job {
     pub lag_bound: Span,
     /// Spin for arrivals nearer than this instead of sleeping: less send lag for more CPU.
     pub spin: Span,
+    /// Which moment counts as the last byte of a response.
+    pub receipt: Receipt,
+    /// Go before other processes on the CPU (nice -20).
+    pub urgent: bool,
     /// Length of the intervals of progress and series.
     pub interval: Span,
     /// Keep each interval's histogram in the result.
@@ -96,6 +100,8 @@ impl Default for Job {
             seed: 1,
             lag_bound: Span(1_000_000),
             spin: Span(0),
+            receipt: Receipt::Auto,
+            urgent: false,
             interval: Span(1_000_000_000),
             intervals: false,
             histograms: false,
@@ -201,6 +207,18 @@ pub enum BackendChoice {
     Epoll,
     /// io_uring.
     Uring,
+}
+
+/// Which moment counts as the last byte of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Receipt {
+    /// The kernel's in the open loop where it can be had, else ours.
+    Auto,
+    /// When the kernel received it: our own waking is not in the response time.
+    Kernel,
+    /// When we had read it.
+    Program,
 }
 
 /// The version of HTTP.

@@ -44,6 +44,7 @@ pub mod response;
 pub mod result;
 pub mod run;
 pub mod socket;
+pub mod stamp;
 pub mod stop;
 pub mod target;
 pub mod template;

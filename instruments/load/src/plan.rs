@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::arrivals::Spacing;
 use crate::check::Expectation;
 use crate::clock::SECOND;
-use crate::job::{BackendChoice, Check, Job, Protocol, Request};
+use crate::job::{BackendChoice, Check, Job, Protocol, Receipt, Request};
 use crate::target::{Address, Url, is_local};
 use crate::template::{Source, Template};
 
@@ -113,6 +113,19 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Whether epoll takes the kernel's word for when the last byte came. By default in the open loop, whose requests go out
+    /// by the clock; in the closed loop the next request goes out when we have read, so that this is the moment that counts.
+    pub fn takes_kernel_receipt(&self) -> bool {
+        let tcp = matches!(self.address, Address::Tcp(_));
+        match self.job.receipt {
+            Receipt::Auto => tcp && self.job.rate.is_some(),
+            Receipt::Kernel => true,
+            Receipt::Program => false,
+        }
+    }
+}
+
 fn check_numbers(job: &Job) -> Result<(), String> {
     let refuse = |wrong: bool, message: &str| if wrong { Err(message.to_owned()) } else { Ok(()) };
     let rates = job.rate.as_ref().map(|rates| rates.0.as_slice()).unwrap_or_default();
@@ -138,6 +151,11 @@ fn check_numbers(job: &Job) -> Result<(), String> {
     refuse(
         job.http == Protocol::Http2 && job.backend == BackendChoice::Uring,
         "--backend uring has no HTTP/2: leave --backend out",
+    )?;
+    let stampless = job.http == Protocol::Http2 || job.backend == BackendChoice::Uring || job.unix.is_some();
+    refuse(
+        job.receipt == Receipt::Kernel && stampless,
+        "--receipt kernel is for HTTP/1.1 over TCP on epoll: leave --receipt out",
     )?;
     refuse(
         job.http == Protocol::Http2 && !job.keepalive,

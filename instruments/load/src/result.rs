@@ -156,6 +156,8 @@ pub struct StepResult {
     pub backend: &'static str,
     /// Why another engine than the one asked for was used.
     pub backend_fallback: Option<String>,
+    /// Whose moment the last byte is: the `kernel`'s that received it, or that of this `program`, which has read it.
+    pub receipt: &'static str,
     /// Threads.
     pub threads: usize,
     /// A connection carries many requests.
@@ -252,6 +254,11 @@ impl StepResult {
             kind: if open { "open" } else { "closed" },
             backend: outcome.backend,
             backend_fallback: outcome.fallback.clone(),
+            receipt: if outcome.backend == "epoll" && plan.takes_kernel_receipt() {
+                "kernel"
+            } else {
+                "program"
+            },
             threads: plan.threads,
             keepalive: plan.keepalive,
             connections_requested: step.connections,

@@ -167,7 +167,13 @@ impl Dialler {
     }
 }
 
-fn set_option<T>(socket: &OwnedFd, level: libc::c_int, name: libc::c_int, value: &T) -> Result<(), Errno> {
+/// Sets an option of a socket.
+pub fn set_option<T>(
+    socket: &impl AsRawFd,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: &T,
+) -> Result<(), Errno> {
     // SAFETY: the pointer is to a whole value of the size given, alive during the call.
     let result = unsafe {
         libc::setsockopt(
@@ -212,8 +218,9 @@ pub fn send(fd: RawFd, bytes: &[u8]) -> Option<Result<usize, Errno>> {
     if count >= 0 { Some(Ok(count as usize)) } else { refused_or_later() }
 }
 
+/// What a call that failed means: an error, or nothing there now.
 #[cold]
-fn refused_or_later() -> Option<Result<usize, Errno>> {
+pub fn refused_or_later() -> Option<Result<usize, Errno>> {
     match errno() {
         libc::EAGAIN | libc::EINTR => None,
         errno => Some(Err(errno)),

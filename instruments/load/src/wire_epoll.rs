@@ -13,6 +13,7 @@ use crate::engine::{Engine, Wire};
 use crate::errors::ErrorClass;
 use crate::lane::Lane;
 use crate::socket::{Errno, errno};
+use crate::stamp::{self, Offset};
 
 /// Bytes read at once.
 const BUFFER: usize = 64 * 1024;
@@ -27,10 +28,12 @@ pub struct Epoll {
     buffer: Vec<u8>,
     /// Connections with more to read than one turn takes: place and generation.
     unread: Vec<(u32, u32)>,
+    /// The kernel says when bytes came, and this makes it our time.
+    stamps: Option<Offset>,
 }
 
 impl Wire for Epoll {
-    fn new(_lane: &Lane) -> Result<Self, String> {
+    fn new(lane: &Lane) -> Result<Self, String> {
         // SAFETY: no pointers; a returned descriptor is new and ours alone.
         let epoll = unsafe {
             let fd = libc::epoll_create1(libc::EPOLL_CLOEXEC);
@@ -39,10 +42,14 @@ impl Wire for Epoll {
             }
             OwnedFd::from_raw_fd(fd)
         };
-        Ok(Self { epoll, buffer: vec![0; BUFFER], unread: Vec::new() })
+        let stamps = lane.plan.takes_kernel_receipt().then(Offset::default);
+        Ok(Self { epoll, buffer: vec![0; BUFFER], unread: Vec::new(), stamps })
     }
 
     fn watch(&mut self, place: u32, connection: &mut Connection, _connected: bool) -> Result<(), Errno> {
+        if self.stamps.is_some() {
+            stamp::enable(connection.fd())?;
+        }
         let key = u64::from(place) | u64::from(connection.generation) << 32;
         let events = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
         let mut event = libc::epoll_event { events: events as u32, u64: key };
@@ -85,6 +92,9 @@ impl Wire for Epoll {
                 8usize,
             )
         };
+        if let Some(offset) = &mut engine.wire.stamps {
+            offset.renew();
+        }
         for event in &events[..count.max(0) as usize] {
             let (key, flags) = (event.u64, event.events);
             let (place, generation) = (key as u32, (key >> 32) as u32);
@@ -126,12 +136,19 @@ impl Engine<Epoll> {
         for _ in 0..READS {
             let connection = &mut self.connections[place as usize];
             let generation = connection.generation;
-            match connection.read(&mut self.wire.buffer) {
+            let (reading, came) = match &self.wire.stamps {
+                None => (connection.read(&mut self.wire.buffer), None),
+                Some(offset) => {
+                    let (reading, stamp) = connection.read_stamped(&mut self.wire.buffer);
+                    (reading, stamp.map(|stamp| offset.apply(stamp)))
+                }
+            };
+            match reading {
                 Reading::Bytes(count) => {
                     // A short read took all that was there; an end of the peer needs another.
                     let more = count == BUFFER || connection.hung_up;
                     let buffer = std::mem::take(&mut self.wire.buffer);
-                    self.on_received(place, &buffer[..count]);
+                    self.on_received(place, &buffer[..count], came);
                     self.wire.buffer = buffer;
                     if !more || self.connections[place as usize].generation != generation {
                         return;

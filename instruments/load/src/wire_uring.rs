@@ -210,7 +210,7 @@ impl Engine<Uring> {
                 1.. => {
                     if let Some(id) = buffer {
                         let memory = self.wire.buffers.lend();
-                        self.on_received(place, memory.get(id, result as usize));
+                        self.on_received(place, memory.get(id, result as usize), None);
                         self.wire.buffers.take_back(memory);
                     }
                 }

@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack
 from typing import Any
 
-from bakeoff import generator, plan, settling
+from bakeoff import generator, host, plan, settling
 from bakeoff.experiment import PLACEHOLDER
 from bakeoff.generator import Generator
 from bakeoff.instruments import Interrupted, Json, Service
@@ -21,6 +21,8 @@ from bakeoff.procedures.task import Task
 from bakeoff.store.store import Outcome
 
 SUMS = ("cpu", "cpu_user", "cpu_system", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
+# A system that used this share of the CPU time it could have had was itself the limit.
+BUSY = 0.9
 LATENCIES = {name: standard.key for name, standard in STANDARD.items() if name.startswith("latency_")}
 
 
@@ -113,13 +115,27 @@ class Serving:
     def _step(self, step: Cell) -> None:
         labels = dict(step)
         self._cut(plan.cell_text(step) or "load", None)
+        before = host.state()
         loading = self._generator(self.procedure.load, step)
         result = next((event for event in loading if event["event"] == "step"), None)
         code = loading.close()
+        stolen = host.stolen_share(before, host.state())
         windows = self._cut("between", labels)
         if result is None:
             raise Failed("failed", f"the load generator gave no result (exit {code}): {loading.complaints}")
+        if self._was_busy(windows, result["duration_s"], stolen):
+            delayed = [flag for flag in result["flags"] if flag["name"] == "generator_starved"]
+            for flag in delayed:
+                flag["name"] = "generator_delayed"
         self._observe(result, windows, labels)
+
+    def _was_busy(self, windows: dict[str, Json], seconds: float, stolen: float) -> bool:
+        """Whether the system used nearly all the CPU time it could have had: earlier requests would have waited.
+
+        On a machine that is shared, what keeps the generator from its CPU is mostly other guests.
+        """
+        used = sum(window["cpu_s"] for window in windows.values())
+        return used >= BUSY * seconds * generator.count(self.cpus) * (1.0 - stolen)
 
     def _observe(self, result: Json, windows: dict[str, Json], labels: dict[str, str]) -> None:
         """The figures of one step."""
@@ -186,6 +202,8 @@ class Serving:
         document = generator.job(load, self.procedure.url, lambda text: fill(text, values), cpus)
         document["interval"] = interval or (1.0 if document["duration"] >= 5 else 0.25)
         document["seed"] = self.task.seed + self.task.trial.position
+        # On a CPU of its own the generator goes before whatever else the machine does there, so that it is not late.
+        document["urgent"] = self.load_cpus is not None and self.load_cpus != self.cpus
         self.files += 1
         loading = Generator(
             document, self.task.logs / f"job {self.files}.json", cpus=self.load_cpus, place=self.task.place
