@@ -1,12 +1,11 @@
 //! What a thread gets to do its share: a lane beside the others, sharing only the start and the order to stop.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Barrier, OnceLock};
 
 use crate::clock::{MILLISECOND, now};
 use crate::plan::{Plan, Step};
-use crate::recorder::Interval;
+use crate::reports::Reports;
 
 /// The common start of the threads of a step.
 #[derive(Debug)]
@@ -54,7 +53,7 @@ pub struct Lane {
     /// The number of the thread.
     pub thread: usize,
     /// Where each second's record goes.
-    pub reports: Sender<Interval>,
+    pub reports: Reports,
     /// The common start.
     pub gate: Arc<Gate>,
 }

@@ -40,6 +40,7 @@ pub mod output;
 pub mod plan;
 pub mod random;
 pub mod recorder;
+pub mod reports;
 pub mod response;
 pub mod result;
 pub mod run;

@@ -75,6 +75,25 @@ impl Record {
         }
     }
 
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        let Self { response, service, lag, .. } = self;
+        [response, service, lag].into_iter().for_each(Histogram::reset);
+        self.errors = ErrorCounts::default();
+        for count in [
+            &mut self.ok,
+            &mut self.in_window,
+            &mut self.bytes_read,
+            &mut self.bytes_written,
+            &mut self.waited,
+            &mut self.late,
+            &mut self.unsent,
+            &mut self.unsolicited,
+        ] {
+            *count = 0;
+        }
+    }
+
     /// Adds another record.
     pub fn merge(&mut self, other: &Self) {
         add(&mut self.response, &other.response);
@@ -182,6 +201,23 @@ mod tests {
             prop_assert_eq!(&merged.service, &all.service);
             prop_assert_eq!(&merged.lag, &all.lag);
         }
+    }
+
+    #[test]
+    fn a_cleared_record_is_a_new_one() {
+        let mut record = Record::new();
+        record.spans(true, 1, 2_000, 3_000_000);
+        record.failure(ErrorClass::Timeout);
+        for count in
+            [&mut record.ok, &mut record.in_window, &mut record.bytes_read, &mut record.bytes_written]
+        {
+            *count = 7;
+        }
+        for count in [&mut record.waited, &mut record.late, &mut record.unsent, &mut record.unsolicited] {
+            *count = 7;
+        }
+        record.clear();
+        assert_eq!(format!("{record:?}"), format!("{:?}", Record::new()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
 use crate::backend::Backend;
@@ -12,6 +12,7 @@ use crate::lane::{Gate, Lane};
 use crate::output::Output;
 use crate::plan::{Plan, Step};
 use crate::recorder::{Interval, Openings, Record};
+use crate::reports::{Pool, Reports};
 use crate::result::{Outcome, Series, StepResult};
 use crate::worker::Summary;
 
@@ -66,7 +67,7 @@ fn nothing_connected(plan: &Plan, outcome: &Outcome) -> String {
 pub fn run_step(plan: &Arc<Plan>, step: &Step, output: Output) -> Result<Outcome, String> {
     let backend = Backend::choose(plan);
     let gate = Arc::new(Gate::new(plan.threads, plan.keepalive, &STOP));
-    let (reports, intervals) = channel();
+    let (reports, intervals, pool) = Reports::new(plan.threads);
     let threads: Vec<JoinHandle<_>> = (0..plan.threads)
         .map(|thread| {
             let share = step.share(thread, plan.threads);
@@ -86,7 +87,7 @@ pub fn run_step(plan: &Arc<Plan>, step: &Step, output: Output) -> Result<Outcome
         .collect::<Result<_, _>>()
         .map_err(|error| format!("cannot start a thread: {error}"))?;
     drop(reports);
-    let (record, series) = collect(plan, step, &intervals, output);
+    let (record, series) = collect(plan, step, &intervals, &pool, output);
     let mut summaries = Vec::new();
     for thread in threads {
         summaries.push(thread.join().map_err(|_| "a thread of ours has failed; this is a bug")??);
@@ -95,7 +96,13 @@ pub fn run_step(plan: &Arc<Plan>, step: &Step, output: Output) -> Result<Outcome
 }
 
 /// Merges the threads' intervals as they come, until all threads are done.
-fn collect(plan: &Plan, step: &Step, intervals: &Receiver<Interval>, output: Output) -> (Record, Series) {
+fn collect(
+    plan: &Plan,
+    step: &Step,
+    intervals: &Receiver<Interval>,
+    pool: &Pool,
+    output: Output,
+) -> (Record, Series) {
     let mut total = Record::new();
     let mut series = Series::default();
     let mut waiting: BTreeMap<u64, (usize, Record)> = BTreeMap::new();
@@ -111,6 +118,7 @@ fn collect(plan: &Plan, step: &Step, intervals: &Receiver<Interval>, output: Out
         let (threads, record) = waiting.entry(interval.index).or_insert_with(|| (0, Record::new()));
         *threads += 1;
         record.merge(&interval.record);
+        pool.take_back(interval.record);
         while let Some(entry) = waiting.first_entry()
             && entry.get().0 >= plan.threads
         {

@@ -2,7 +2,6 @@
 //! record. The engines carry its decisions out.
 
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use crate::arrivals::Arrivals;
 use crate::clock::MILLISECOND;
@@ -10,7 +9,8 @@ use crate::errors::ErrorClass;
 pub use crate::exchange::{Exchange, Outcome, Summary, Times};
 use crate::plan::{Plan, Step};
 use crate::random::Random;
-use crate::recorder::{Interval, Record};
+use crate::recorder::Record;
+use crate::reports::Reports;
 use crate::response::{Context, Fed, KnownHead};
 use crate::template::{Choice, Fill, Template};
 
@@ -39,7 +39,7 @@ pub struct Worker {
     record: Box<Record>,
     interval: u64,
     next_interval: u64,
-    reports: Sender<Interval>,
+    reports: Reports,
     usage_at_start: crate::usage::Usage,
     measuring: bool,
     counted_end: bool,
@@ -47,7 +47,7 @@ pub struct Worker {
 
 impl Worker {
     /// The share of thread `thread`, whose connections and requests are in `step` already.
-    pub fn new(plan: Arc<Plan>, step: &Step, thread: usize, times: Times, reports: Sender<Interval>) -> Self {
+    pub fn new(plan: Arc<Plan>, step: &Step, thread: usize, times: Times, reports: Reports) -> Self {
         let stream =
             |purpose: u64| Random::new(plan.seed, (step.index as u64) << 32 | (thread as u64) << 8 | purpose);
         let arrivals = step
@@ -64,7 +64,7 @@ impl Worker {
             choice: Choice::new(plan.templates.iter().map(|template| template.weight), stream(1)),
             fill: Fill::new(thread, plan.threads, stream(2)),
             known: plan.templates.iter().map(|_| KnownHead::default()).collect(),
-            record: Box::default(),
+            record: reports.empty(),
             interval: 0,
             next_interval: times.measure,
             reports,
@@ -299,7 +299,7 @@ impl Worker {
             self.hand_over();
         } else {
             self.measuring = true;
-            *self.record = Record::new();
+            self.record.clear();
             self.usage_at_start = crate::usage::Usage::of_thread();
         }
         let length = self.plan.job.interval.0;
@@ -308,9 +308,8 @@ impl Worker {
     }
 
     fn hand_over(&mut self) {
-        let record = std::mem::take(&mut self.record);
-        // Nobody listens any more only when the run is being ended.
-        let _ = self.reports.send(Interval { index: self.interval, record });
+        let record = std::mem::replace(&mut self.record, self.reports.empty());
+        self.reports.hand_over(self.interval, record);
     }
 
     fn finish_usage(&mut self, now: u64) {
