@@ -128,7 +128,7 @@ pub struct Args {
     /// loop, where it can be had (epoll, TCP), else ours.
     #[arg(long, value_enum)]
     receipt: Option<Receipt>,
-    /// Go before other processes on the CPU (nice -20), so that none delays a sending. Not for a CPU that the server shares.
+    /// Go before other processes on the CPU (real time, else nice -20), so that none delays a sending. Not for a CPU that the server shares.
     #[arg(long)]
     urgent: bool,
     /// Length of the intervals of progress and series; default 1s.

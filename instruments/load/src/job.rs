@@ -61,7 +61,7 @@ pub struct Job {
     pub spin: Span,
     /// Which moment counts as the last byte of a response.
     pub receipt: Receipt,
-    /// Go before other processes on the CPU (nice -20).
+    /// Go before other processes on the CPU (real time, or nice -20 where that is refused).
     pub urgent: bool,
     /// Length of the intervals of progress and series.
     pub interval: Span,
