@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bakeoff.analysis.change import Changes
     from bakeoff.analysis.data import RunData
     from bakeoff.analysis.findings import Analysis
     from bakeoff.store import Store
@@ -25,6 +26,13 @@ def analyse(data: RunData) -> Analysis:
     from bakeoff.analysis.pipeline import analyse as conclude
 
     return conclude(data)
+
+
+def compare(old: RunData, new: RunData, margin: float | None = None) -> Changes:
+    """What has changed from one run of an experiment to another one; BadInput if they share nothing."""
+    from bakeoff.analysis.change import compare as conclude
+
+    return conclude(old, new, margin)
 
 
 def sentences(analysis: Analysis) -> list[str]:

@@ -91,6 +91,7 @@ def _system(row: Any) -> SystemState:
         reason=row["reason"],
         version=row["version"],
         tools=dict(row["tools"] or {}),
+        key=row["key"],
     )
 
 
