@@ -109,7 +109,7 @@ def compare(old: RunData, new: RunData, margin: float | None = None, metrics: li
             unshared.append(Unshared(group, lacking, absence(old if lacking == "old" else new, out[lacking], group)))
         elif key[2] not in scaled:
             group = summary.group_of(after, _factors(new))
-            families[key[3], key[0]].append(_change(group, after, before, int(new.run["seed"])))
+            families[key[3], key[0]].append(changed(group, after, before, int(new.run["seed"])))
     changes = [c for family in families.values() for c in judge(family, infos[family[0].group.metric], margin)]
     if not changes:
         raise BadInput(_nothing_shared(old, new, rows, [*sentences, *scaled.values()]), MEND)
@@ -146,7 +146,7 @@ def same_experiment(old: RunData, new: RunData) -> None:
         )
 
 
-def _change(group: Group, after: dict[str, Any], before: dict[str, Any], seed: int) -> Change:
+def changed(group: Group, after: dict[str, Any], before: dict[str, Any], seed: int) -> Change:
     """The figures of one change; the verdict comes when all tests of its family are known."""
     new, old = np.asarray(after["values"], dtype=np.float64), np.asarray(before["values"], dtype=np.float64)
     medians = float(np.median(new)), float(np.median(old))
@@ -199,14 +199,22 @@ def _factors(data: RunData) -> list[str]:
 def values_of(data: RunData, metrics: list[str]) -> dict[Key, dict[str, Any]]:
     """The counted values of these metrics as rows of `summary.grouped` with their cells, by group.
 
-    Observations of one part or phase are left out.
+    They are in the order of the metrics, systems and levels. Observations of one part or phase are left out.
     """
     chosen = data.samples.filter((pl.col("labels") == "") & pl.col("metric").is_in(metrics))
     rows: dict[Key, dict[str, Any]] = {}
     for row in summary.grouped(chosen, _factors(data)).iter_rows(named=True):
         cell = {name: row[name] for name in _factors(data) if row[name] is not None}
         rows[row["procedure"], row["system"], cell_text(cell), row["metric"], row["unit"]] = row | {"cell": cell}
-    return rows
+    systems = {system.name: i for i, system in enumerate(data.systems)}
+    levels = {n: {level: i for i, level in enumerate(data.experiment.factors[n].levels)} for n in _factors(data)}
+
+    def place(item: tuple[Key, dict[str, Any]]) -> tuple[int, str, list[int], int]:
+        (procedure, system, _, metric, _), row = item
+        cell = [levels[name].get(row["cell"].get(name), -1) for name in levels]
+        return metrics.index(metric), procedure, cell, systems.get(system, -1)
+
+    return dict(sorted(rows.items(), key=place))
 
 
 def unlike_metrics(old: RunData, new: RunData, names: list[str]) -> tuple[set[str], list[str]]:

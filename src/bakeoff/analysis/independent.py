@@ -6,10 +6,10 @@ Nothing pairs the blocks of two runs, so each sample is resampled on its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import comb
 
 from bakeoff.analysis import bootstrap, ranks
 
@@ -31,7 +31,8 @@ def medians(new: Vector, old: Vector, seed: int) -> tuple[Vector, Vector]:
 
     Efron & Tibshirani 1993, An Introduction to the Bootstrap, sec. 8.3: each sample is drawn from by itself.
     """
-    one, other = bootstrap.resampled_medians(new, seed), bootstrap.resampled_medians(old, seed + 1)
+    one = bootstrap.resampled_medians(np.sort(new), seed)  # in order, so that the order of the blocks changes nothing
+    other = bootstrap.resampled_medians(np.sort(old), seed + 1)
     draws = min(len(one), len(other))
     return one[:draws], other[:draws]
 
@@ -69,4 +70,10 @@ def rank_test(new: Vector, old: Vector) -> Test | None:
     n, m = len(new), len(old)
     if min(n, m) < 2:
         return None
-    return Test(ranks.rank_sum(new, old), 2.0 / float(comb(n + m, n)))
+    return Test(ranks.rank_sum(new, old), smallest(n, m))
+
+
+@lru_cache(maxsize=256)
+def smallest(n: int, m: int) -> float:
+    """The p of the rank sum test where every one of n values lies above every one of m."""
+    return ranks.rank_sum(np.arange(m, n + m, dtype=np.float64), np.arange(m, dtype=np.float64))

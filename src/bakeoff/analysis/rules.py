@@ -22,7 +22,7 @@ _RULE = re.compile(
     r"^\s*(?P<median>median\s+)?(?P<metric>[A-Za-z_][\w.-]*)"
     r"(?:\s+of\s+(?P<system>[A-Za-z0-9._+:-]+))?"
     r"(?:\s+in\s+(?P<cell>[^\s=<>]+=[^\s=<>]+(?:\s+[^\s=<>]+=[^\s=<>]+)*))?"
-    r"\s*(?P<operator>[<>])\s*(?P<value>\S.*?)\s*$"
+    r"\s*(?P<operator>[<>](?!=))\s*(?P<value>\S.*?)\s*$"
 )
 _CHANGE = re.compile(r"^([+-])\s*(\d+(?:\.\d+)?|\.\d+)\s*%$")
 _BOUND = re.compile(r"^(-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ/1]*)$")

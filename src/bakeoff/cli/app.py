@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="bakeoff",
     help="A laboratory for comparing server-side technology.",
-    epilog="Exit codes: 0 done, 1 some trials failed or a check failed, 2 bad input, 3 cannot run here, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 trials failed or a check failed, 2 bad input, 3 cannot run here, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

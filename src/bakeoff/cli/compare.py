@@ -36,6 +36,7 @@ def load_run(name: str, store: str | None = None) -> RunData:
 def compare(
     before: Annotated[str, typer.Argument(metavar="RUN1", help="The run before: its id, a beginning, or `last~1`.")],
     after: Annotated[str, typer.Argument(metavar="RUN2", help="The run after; ratios are its medians over RUN1's.")],
+    *,
     margin: Annotated[
         float | None,
         typer.Option(min=0.0001, max=10.0, help="Ratios within this of 1 are the same; the experiment's if not given."),
@@ -67,6 +68,7 @@ def compare(
 @app.command()
 def check(
     name: RunName,
+    *,
     against: Annotated[str, typer.Option(metavar="RUN0", help="The run to check against: an id or a beginning.")],
     rules: Annotated[
         list[str],

@@ -70,7 +70,11 @@ def markdown(found: Changes) -> str:
 def terminal(found: Changes, every: bool = False) -> RenderableType:
     """The answer, the lines of the main metric and of all that has changed (`every`: all lines), and what differs."""
     lines: list[RenderableType] = [Text(found.title, style="bold")]
-    lines += [Text(f"before  {_run(found.old)}", style="dim"), Text(f"after   {_run(found.new)}", style="dim"), Text("")]
+    lines += [
+        Text(f"before  {_run(found.old)}", style="dim"),
+        Text(f"after   {_run(found.new)}", style="dim"),
+        Text(""),
+    ]
     lines += [Text(line) for line in changes.sentences(found)]
     for one in changes.tables(found):
         moved = [line for line in one.lines if line.side not in ("same", "unsure")]

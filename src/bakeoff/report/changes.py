@@ -6,6 +6,7 @@ import json
 import math
 import shlex
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +65,10 @@ def table(found: Changes, metric: str) -> Table:
     shown = changes[:MOST_LINES]
     scale = numbers.scale(found.metrics[metric].unit, [value for c in shown for value in (c.old, c.new)])
     low, high = _domain(shown, found.margin)
-    place = lambda ratio: (math.log(ratio) - low) / (high - low)  # noqa: E731
+
+    def place(ratio: float) -> float:
+        return (math.log(ratio) - low) / (high - low)
+
     lines = [_line(found, c, scale, place) for c in shown]
     return Table(
         metric=found.metrics[metric],
@@ -85,7 +89,7 @@ def _domain(changes: list[Change], margin: float) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _line(found: Changes, c: Change, scale: numbers.Scale, place: Any) -> Line:
+def _line(found: Changes, c: Change, scale: numbers.Scale, place: Callable[[float], float]) -> Line:
     return Line(
         system=c.group.system,
         cell=cell_title(found.factors, c.group.cell) or (c.group.procedure if c.group.procedure == "build" else ""),
@@ -185,4 +189,3 @@ def method(found: Changes) -> list[tuple[str, str]]:
 def repeat(found: Changes) -> str:
     """The command that compares again."""
     return shlex.join(["bakeoff", "compare", found.old["id"], found.new["id"]])
-
