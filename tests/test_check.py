@@ -1,4 +1,4 @@
-"""`bakeoff compare`, `check`, `report` and `export` from the shell: real runs of a small lab, and made runs in its store."""
+"""`bakeoff compare` and `check` from the shell: real runs of a small lab, and made runs in its store."""
 
 from __future__ import annotations
 
@@ -141,8 +141,7 @@ def test_junit_holds_whatever_a_log_says(lab: TestLab, tmp_path: Path) -> None:
     evil = "it said \x1b[31m<]]>& \x00\ufffe"
     made(lab, "base")
     store = Store(f"sqlite:///{lab.root}/.bakeoff/store.db")
-    broken = lambda trial: Outcome("failed", evil)  # noqa: E731
-    made_runs.make(store, Experiment.model_validate(EXPERIMENT), broken, run="broken")
+    made_runs.make(store, Experiment.model_validate(EXPERIMENT), lambda _: Outcome("failed", evil), run="broken")
     store.close()
     file = tmp_path / "j.xml"
     lab.run("check", "broken", "--against", "base", "--fail-if", "elapsed > +5%", "--junit", str(file), check=1)
