@@ -21,6 +21,17 @@ def load(store: Store, run: str) -> RunData:
     return read(store, run)
 
 
+def load_joined(store: Store, runs: list[str]) -> list[RunData]:
+    """Reads runs; those of one experiment become one. BadInput if they cannot be joined."""
+    from bakeoff.analysis.joined import join
+
+    by_experiment: dict[str, list[RunData]] = {}
+    for name in dict.fromkeys(runs):
+        data = load(store, name)
+        by_experiment.setdefault(data.run["experiment"], []).append(data)
+    return [join(parts) for parts in by_experiment.values()]
+
+
 def analyse(data: RunData) -> Analysis:
     """Summaries, comparisons with the baseline, trend lines, and the published figures beside ours."""
     from bakeoff.analysis.pipeline import analyse as conclude

@@ -96,4 +96,4 @@ def chosen_profile(profiles: Any, asked: str | None) -> str | None:
 
 
 # The commands register themselves.
-from bakeoff.cli import compare, doctor, look, report, run, schema, setup, status  # noqa: E402, F401
+from bakeoff.cli import compare, doctor, export, look, report, run, schema, setup, status  # noqa: E402, F401
