@@ -18,7 +18,7 @@ _asked = False
 
 def install() -> None:
     """Makes each of the signals raise KeyboardInterrupt in the main thread."""
-    global _waiting, _held, _once, _asked  # noqa: PLW0603 - a process has one set of signals
+    global _waiting, _held, _once, _asked
     _waiting, _held, _once, _asked = False, 0, False, False
     for number in SIGNALS:
         signal.signal(number, _interrupt)

@@ -23,7 +23,6 @@ from bakeoff.quantities import Seconds, problem
 from bakeoff.system import Version
 from bakeoff.yamlfile import Strict
 
-
 LINES, LONGEST_LINE = 10, 300  # of what a failed client said
 
 
@@ -170,7 +169,7 @@ def _install(tool: Tool, folder: Path, paths: list[str]) -> str | None:
 
 
 def _client_failed(words: list[str], tool: Tool, folder: Path, paths: list[str]) -> str | None:
-    """Runs one command of a registry's client; returns what it said if it failed. All of it is in a log of the cache."""
+    """Runs one command of a registry's client; returns what it said if it failed; the cache keeps its log."""
     own = {"GOBIN": str(folder / "bin"), "DEBIAN_FRONTEND": "noninteractive"}
     log = cache.root() / "logs" / f"{folder.name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)

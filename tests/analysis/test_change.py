@@ -184,7 +184,7 @@ def test_runs_that_share_nothing_say_what_keeps_them_apart(store: Store) -> None
     with pytest.raises(BadInput, match="four has no figure that counts"):
         change.compare(one, made(store, "four", broken={"a": "x", "b": "x"}))
     scaled = {"size": {"levels": {"small": {"count": 4}, "large": {"count": 6}}}}
-    with pytest.raises(BadInput, match="the cell size=(small|large) is another one"):
+    with pytest.raises(BadInput, match=r"the cell size=(small|large) is another one"):
         change.compare(one, made(store, "five", experiment=small(factors=scaled)))
 
 

@@ -38,10 +38,9 @@ def run(
     experiment: ExperimentName,
     profile: ProfileName = None,
     seed: Seed = None,
-    no_report: NoWait = Annotated[
-    bool, typer.Option("--no-wait", help="Exit (3) if another lab measures on this machine; else it is waited for.")
-]
-NoReport = False,
+    *,
+    no_report: NoReport = False,
+    no_wait: NoWait = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment: build its systems, carry out every trial, write the report."""
@@ -51,17 +50,20 @@ NoReport = False,
     written = lab.experiment(experiment)
     with interrupts.once(), _watcher() as watcher:
         store = Where.store()
-        name = Runner(lab, store, watcher, wait=not no_wait).start(experiment, chosen_profile(written.profiles, profile), seed)
+        name = Runner(lab, store, watcher, wait=not no_wait).start(
+            experiment, chosen_profile(written.profiles, profile), seed
+        )
     _end(lab, store, name, no_report, as_json)
 
 
 @app.command()
 def resume(
-    name: Annotated[str, typer.Argument(metavar="[RUN]", help="A run's id, a beginning of it, `last` or `last~1`.")] = "last",
-    no_report: NoWait = Annotated[
-    bool, typer.Option("--no-wait", help="Exit (3) if another lab measures on this machine; else it is waited for.")
-]
-NoReport = False,
+    name: Annotated[
+        str, typer.Argument(metavar="[RUN]", help="A run's id, a beginning of it, `last` or `last~1`.")
+    ] = "last",
+    *,
+    no_report: NoReport = False,
+    no_wait: NoWait = False,
     as_json: AsJson = False,
 ) -> None:
     """Finish a run that was interrupted, exactly as planned."""
