@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bakeoff.analysis import bootstrap, ranks
 
 Vector = NDArray[np.float64]
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -37,27 +38,28 @@ def medians(new: Vector, old: Vector, seed: int) -> tuple[Vector, Vector]:
     return one[:draws], other[:draws]
 
 
-def ratio_interval(new: Vector, old: Vector, seed: int) -> tuple[float, float] | None:
+def ratio_interval(new: Vector, old: Vector, seed: int) -> Interval | None:
     """The 95% percentile interval of the ratio of medians, new over old; None below 2 values or with values <= 0.
 
     Worked out on the log scale. docs/comparing.md has the simulated coverage, and why it is not BCa.
     """
-    if min(len(new), len(old)) < 2 or not ((new > 0).all() and (old > 0).all()):
-        return None
-    one, other = medians(new, old, seed)
-    low, high = bootstrap.percentile(np.log(one) - np.log(other))
-    return float(np.exp(low)), float(np.exp(high))
+    return intervals(new, old, 0.0, seed)[0]
 
 
-def excess_interval(new: Vector, old: Vector, share: float, seed: int) -> tuple[float, float] | None:
-    """The 95% percentile interval of new's median less the limit that old's sets: old + share * |old|; None below 2.
+def intervals(new: Vector, old: Vector, share: float, seed: int) -> tuple[Interval | None, Interval | None]:
+    """The interval of the ratio, and that of the excess: new's median less the limit that old's median sets.
 
-    For values above zero it lies above 0 exactly where the ratio's interval lies above 1 + share; zeros are allowed.
+    The excess is in the values' unit; the limit is old + share * |old|. For values above zero it lies above 0 exactly
+    where the ratio lies above 1 + share, and it allows zeros. Both are None below 2 values.
     """
     if min(len(new), len(old)) < 2:
-        return None
+        return None, None
     one, other = medians(new, old, seed)
-    return bootstrap.percentile(one - limit(other, share))
+    excess = bootstrap.percentile(one - limit(other, share))
+    if not ((new > 0).all() and (old > 0).all()):
+        return None, excess
+    low, high = bootstrap.percentile(np.log(one) - np.log(other))
+    return (float(np.exp(low)), float(np.exp(high))), excess
 
 
 def limit(old: Vector, share: float) -> Vector:

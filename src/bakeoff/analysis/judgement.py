@@ -60,8 +60,7 @@ def of_change(rule: Rule, group: Group, old: Vector, new: Vector, seed: int) -> 
     """
     assert rule.share is not None
     medians = float(np.median(old)), float(np.median(new))
-    excess = independent.excess_interval(new, old, rule.share, seed)
-    interval = independent.ratio_interval(new, old, seed)
+    interval, excess = independent.intervals(new, old, rule.share, seed)
     limits = independent.limit(old, rule.share)
     test = independent.rank_test(new, limits)
     side = 1 if rule.above else -1
