@@ -66,6 +66,7 @@ EXPERIMENTS: list[Case] = [
         "add `",
     ),
     ("factor named like a column", {"factors": {"metric": {"levels": [1]}}}, "factors.metric", "another name"),
+    ("factor named like a statistic", {"factors": {"median": {"levels": [1]}}}, "factors.median", "another name"),
     ("parameter of the lab", {"factors": {"size": {"levels": {"a": {"port": 1}}}}}, "factors.size", "another name"),
     (
         "parameter set twice",

@@ -131,10 +131,12 @@ def test_unsure_is_skipped_in_junit_and_a_failure_when_strict(lab: TestLab, tmp_
     words = ["check", "noisy", "--against", "base", "--fail-if", "elapsed > +5%", "--junit", str(tmp_path / "j.xml")]
     lab.run(*words)
     suite = junit(tmp_path / "j.xml")
-    assert suite.attrib["skipped"] == "2" and all(case.find("skipped") is not None for case in suite.iter("testcase"))
+    skipped = [case for case in suite.iter("testcase") if case.find("skipped") is not None]
+    assert int(suite.attrib["skipped"]) == len(skipped) >= 1 and suite.attrib["failures"] == "0"
     lab.run(*words, "--strict", check=1)
     suite = junit(tmp_path / "j.xml")
-    assert suite.attrib["failures"] == "2" and suite.attrib["skipped"] == "0"
+    failures = [failure.attrib["type"] for failure in suite.iter("failure")]
+    assert failures == ["unsure"] * len(skipped) and suite.attrib["skipped"] == "0"
 
 
 def test_junit_holds_whatever_a_log_says(lab: TestLab, tmp_path: Path) -> None:

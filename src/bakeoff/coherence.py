@@ -44,6 +44,13 @@ RESERVED_FACTORS = frozenset(
         "started_at",
         "ended_at",
         "cell",
+        "n",
+        "median",
+        "q1",
+        "q3",
+        "mean",
+        "sd",
+        "run",
     }
 )
 

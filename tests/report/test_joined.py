@@ -69,7 +69,7 @@ def test_blocks_are_kept_apart_and_pairs_are_of_one_run(store: Store) -> None:
 def test_warm_ups_of_the_second_run_take_no_block_of_the_first(store: Store) -> None:
     parts = [analysis.load(store, made(store, name, warm_up=2)) for name in ("one", "two", "three")]
     trials = join(parts).trials
-    blocks = [set(trials.filter(trials["trial"].is_in(part.trials["trial"]))["block"]) for part in parts]
+    blocks = [set(trials.filter(trials["trial"].is_in(part.trials["trial"].to_list()))["block"]) for part in parts]
     assert not (blocks[0] & blocks[1] or blocks[1] & blocks[2] or blocks[0] & blocks[2])
 
 
