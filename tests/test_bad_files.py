@@ -66,6 +66,7 @@ EXPERIMENTS: list[Case] = [
         "add `",
     ),
     ("factor named like a column", {"factors": {"metric": {"levels": [1]}}}, "factors.metric", "another name"),
+    ("factor named like a statistic", {"factors": {"median": {"levels": [1]}}}, "factors.median", "another name"),
     ("parameter of the lab", {"factors": {"size": {"levels": {"a": {"port": 1}}}}}, "factors.size", "another name"),
     (
         "parameter set twice",
@@ -115,6 +116,7 @@ EXPERIMENTS: list[Case] = [
     ("expectation is no formula", {"expect": {"result": {"count": "a b"}}}, "expect.result.count", "a * b"),
 ]
 PART = {"command": ["sh"]}
+BUILD = {"commands": [["true"]], "artefacts": ["x"]}
 SYSTEMS: list[Case] = [
     ("empty file", "", "", "title"),
     ("a scalar", "hello\n", "", "title"),
@@ -171,6 +173,14 @@ SYSTEMS: list[Case] = [
         "build.commands.0",
         "[make, all]",
     ),
+    ("artefact outside", {"build": BUILD | {"artefacts": ["x", "../../etc"]}}, "build.artefacts.1", "below {out}"),
+    ("artefact anywhere", {"build": BUILD | {"artefacts": ["/etc/passwd"]}}, "build.artefacts.0", "below {out}"),
+    ("artefact is all", {"build": BUILD | {"artefacts": ["."]}}, "build.artefacts.0", "below {out}"),
+    ("artefact winds out", {"build": BUILD | {"artefacts": ["a/../../b"]}}, "build.artefacts.0", "below {out}"),
+    ("sources outside", {"build": BUILD | {"sources": [".", "../../.."]}}, "build.sources.1", "../common"),
+    ("sources anywhere", {"build": BUILD | {"sources": ["/etc"]}}, "build.sources.0", "../common"),
+    ("sources are all systems", {"build": BUILD | {"sources": ["../.."]}}, "build.sources.0", "../common"),
+    ("sources that are not there", {"build": BUILD | {"sources": ["src"]}}, "build.sources.0", "make it"),
     ("stop signal", {"stop": {"signal": "SIGTERM"}}, "stop.signal", "TERM"),
     ("stop grace", {"stop": {"grace": "soon"}}, "stop.grace", "30s"),
     ("variant's unknown key", {"variants": {"v": {"flags": 1}}}, "variants.v.flags", "known keys"),
@@ -237,3 +247,26 @@ def test_installed_command_exits_2(lab: TestLab) -> None:
     error = lab.json("run", "counting", check=2)["error"]
     assert error["key"] == "replications" and error["exit"] == 2 and error["mend"]
     assert not (lab.root / ".bakeoff").exists()
+
+
+def test_sources_behind_a_link_outside_are_refused(lab: TestLab) -> None:
+    path = lab.system(build=BUILD | {"sources": [".", "linked"]})
+    (path.parent / "linked").symlink_to("/etc")
+    done = lab.run("show", "plain", check=2)
+    assert f"{path}:" in done.stderr and "build.sources.1: 'linked' lies outside the lab's systems/" in done.stderr
+
+
+def test_list_names_what_is_broken_and_lists_the_rest(lab: TestLab) -> None:
+    lab.system("broken").write_text("titel: x\n")
+    lab.experiment("unclear", replications="many")
+    done = lab.run("list", check=2)
+    assert "plain" in done.stdout and "counting" in done.stdout
+    assert "bakeoff: broken is not listed: " in done.stderr and "titel: " in done.stderr
+    assert "bakeoff: unclear is not listed: " in done.stderr and "replications: " in done.stderr
+    found = lab.json("list", check=2)
+    assert [each["name"] for each in found["systems"]] == ["plain"]
+    assert [each["name"] for each in found["experiments"]] == ["counting"]
+    assert {each["name"]: each["key"] for each in found["broken"]} == {"broken": "titel", "unclear": "replications"}
+    lab.experiment("users", systems=["plain", "broken"])
+    assert "users" in [each["name"] for each in lab.json("list", check=2)["experiments"]], "its own file is right"
+    assert lab.json("run", "counting", "--profile", "smoke", "--no-report")["trials"] == {"ok": 2}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
@@ -111,9 +110,8 @@ def test_whole_numbers_are_compared_exactly(lab: TestLab) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupting_a_build_ends_cleanly(lab: TestLab, number: int) -> None:
     lab.system(build={"commands": [["sleep", "20"]], "artefacts": ["x"]})
-    env = os.environ | {"BAKEOFF_CACHE": str(lab.root / "cache")}
     with subprocess.Popen(
-        [str(BAKEOFF), "setup", "counting"], cwd=lab.root, env=env, stderr=subprocess.PIPE
+        [str(BAKEOFF), "setup", "counting"], cwd=lab.root, env=lab.environment, stderr=subprocess.PIPE
     ) as process:
         deadline = time.monotonic() + 20
         while not list(Path("/tmp").glob(f"bakeoff-{process.pid}-*")) and time.monotonic() < deadline:
@@ -182,9 +180,8 @@ def test_interrupting_ends_cleanly_and_resume_finishes(lab: TestLab, number: int
     lab.system(
         script="echo '@bakeoff startup'; sleep 0.5; echo '@bakeoff finish'; echo '@bakeoff result {\"count\": '$1'}'"
     )
-    env = os.environ | {"BAKEOFF_CACHE": str(lab.root / "cache")}
     words = [str(BAKEOFF), "run", "counting", "--profile", "full", "--no-report"]
-    with subprocess.Popen(words, cwd=lab.root, env=env, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(words, cwd=lab.root, env=lab.environment, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         while "left" not in process.stderr.readline():
             pass
@@ -198,6 +195,39 @@ def test_interrupting_ends_cleanly_and_resume_finishes(lab: TestLab, number: int
     status = lab.json("status", "last")
     assert status["status"] == "done" and status["trials"] == {"ok": 4, "interrupted": 1}
     assert [t["attempt"] for t in status["all_trials"] if t["status"] == "interrupted"] == [1]
+
+
+@pytest.mark.parametrize("kind", ["exec", "serve"])
+def test_however_often_it_is_interrupted_the_lab_ends_after_its_system(lab: TestLab, kind: str) -> None:
+    """A system that does not heed SIGTERM has its grace; no interrupt makes the lab leave before it is gone."""
+    pids, done = lab.root / "pids", lab.root / "up"
+    script = f"trap '' TERM INT HUP; echo $$ >> {pids}; touch {done}; while true; do sleep 0.1; done"
+    slow = {"main": {"command": ["sh", "-c", script]}}
+    if kind == "serve":
+        slow["main"] |= {"ready": {"marker": "never", "timeout": "60s"}}
+    else:
+        slow = {"helper": slow["main"], "main": {"command": ["sh", "-c", script]}}
+    procedure = {"kind": "exec", "timeout": "60s"} if kind == "exec" else {"kind": "serve", "load": {}}
+    lab.system(parts=slow, stop={"grace": "1500ms"}, expect={})
+    metrics = {"wall": {}} if kind == "exec" else {"throughput": {}}
+    lab.experiment(procedure=procedure, metrics=metrics, replications=1)
+    words = [str(BAKEOFF), "run", "counting", "--profile", "full", "--no-report"]
+    with subprocess.Popen(words, cwd=lab.root, env=lab.environment, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        wanted = 2 if kind == "exec" else 1
+        while not (pids.exists() and len(pids.read_text().split()) >= wanted) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for _ in range(6):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.1)
+        assert process.wait(timeout=60) == 130
+        alive = [pid for pid in pids.read_text().split() if Path("/proc", pid).exists()]
+        assert not alive, "the lab ended before its system"
+        assert process.stderr is not None
+        said = process.stderr.read()
+        assert "still ending what runs" in said and "Traceback" not in said
+    status = lab.json("status", "last")
+    assert status["status"] == "interrupted" and status["trials"]["interrupted"] == 1
 
 
 def test_resume_refuses_a_changed_system(lab: TestLab) -> None:

@@ -13,6 +13,7 @@ class Exit(IntEnum):
 
     DONE = 0
     SOME_TRIALS_FAILED = 1
+    CHECK_FAILED = 1  # of `bakeoff check`
     BAD_INPUT = 2
     CANNOT_RUN = 3
     INTERRUPTED = 130

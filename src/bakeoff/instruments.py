@@ -116,9 +116,13 @@ def execute(watched: Watched) -> Json:
 
 
 class Streaming:
-    """An instrument that tells events while it runs, one JSON object a line. Closing its input ends it."""
+    """An instrument that tells events while it runs, one JSON object a line. Closing its input ends it.
 
-    def __init__(self, words: list[str]) -> None:
+    `patience` is how long it has for that, in seconds.
+    """
+
+    def __init__(self, words: list[str], patience: float = 30.0) -> None:
+        self._patience = patience
         self._process = _start(words)
         assert self._process.stderr is not None
         self._complaints = _drain(self._process.stderr)
@@ -150,7 +154,7 @@ class Streaming:
             with suppress(BrokenPipeError):  # what was not yet written to one that has ended
                 self._process.stdin.close()
         try:
-            return self._process.wait(timeout=30)
+            return self._process.wait(timeout=self._patience)
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()
@@ -170,8 +174,7 @@ class Service(Streaming):
     """A process tree that is kept up under `bakeoff-exec --serve`."""
 
     def __init__(self, watched: Watched) -> None:
-        super().__init__(watched.words("--serve"))
-        self.grace = watched.grace
+        super().__init__(watched.words("--serve"), patience=30.0 + watched.grace)
         self.markers: list[Json] = []
         self.exited: Json | None = None
         self.end: Json | None = None
@@ -213,10 +216,9 @@ class Service(Streaming):
 
     def stop(self, timeout: float | None = None) -> Json:
         """Stops the tree and returns the instrument's result; it has its grace and half a minute for that."""
-        timeout = timeout or 30.0 + self.grace
         self.catch_up()
         try:
-            return self.end or self.order("stop", "end", timeout=timeout)
+            return self.end or self.order("stop", "end", timeout=timeout or self._patience)
         finally:
             self.close()
 

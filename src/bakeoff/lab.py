@@ -84,7 +84,25 @@ class Lab:
         base = name.split(":", maxsplit=1)[0]
         if base not in self.system_folders:
             raise BadInput(f"there is no system {base!r}", choose(base, self.system_folders, "bakeoff list"))
-        return yamlfile.load(self.system_folders[base] / "system.yaml", System)
+        file = self.system_folders[base] / "system.yaml"
+        system = yamlfile.load(file, System)
+        if system.build:
+            self._check_sources(system.build.sources, file)
+        return system
+
+    def _check_sources(self, sources: list[str], file: Path) -> None:
+        """Raises BadInput if a source folder is not there, or lies outside the lab's systems."""
+        systems = (self.root / "systems").resolve()
+        for index, source in enumerate(sources):
+            folder = (file.parent / source).resolve()
+            key = f"build.sources.{index}"
+            if not folder.is_relative_to(systems) or folder == systems:
+                _, node = yamlfile.parse(file.read_text(encoding="utf-8"), file)
+                line = yamlfile.line_of(node, ["build", "sources", index])
+                mend = "name folders beside or below the system's own, such as . or ../common"
+                raise BadInput(f"{source!r} lies outside the lab's systems/", mend, file=file, line=line, key=key)
+            if not folder.is_dir():
+                raise BadInput(f"there is no folder {source!r}", "make it, or remove the line", file=file, key=key)
 
     def tool(self, name: str) -> Tool:
         """Loads an entry of the toolbox."""

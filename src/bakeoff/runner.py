@@ -13,7 +13,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from sqlalchemy.exc import SQLAlchemyError
 
 import bakeoff
-from bakeoff import host, instruments, interrupts, leftovers, places, plan, profiles, yamlfile
+from bakeoff import host, instruments, interrupts, leftovers, places, plan, profiles, turn, yamlfile
 from bakeoff.errors import BadInput, CannotRun
 from bakeoff.experiment import Experiment
 from bakeoff.instruments import Interrupted
@@ -46,6 +46,9 @@ class Watcher(Protocol):
     def prepared(self, prepared: Prepared) -> None:
         """A system is ready, or unavailable."""
 
+    def waiting(self, holder: str) -> None:
+        """Another lab measures on this machine, and we wait for it."""
+
     def begins(self, trial: TrialRow, left: int) -> None:
         """A trial begins; `left` are still to be run, this one with them."""
 
@@ -60,6 +63,7 @@ class Runner:
     lab: Lab
     store: Store
     watcher: Watcher
+    wait: bool = True  # for another lab that measures on this machine
 
     def start(self, name: str, profile: str | None, seed: int | None) -> str:
         """Checks and prepares everything, stores the run with its plan, and returns its id; nothing is run yet."""
@@ -89,9 +93,10 @@ class Runner:
             "versions": versions(self.lab),
             **_ourselves(),
         }
-        self.store.create_run(row, [_system_row(system) for system in systems], trials, host.facts())
-        self._builds(run, systems, began)
-        self._work(run, experiment, {system.name: system for system in systems})
+        with self._turn(run):
+            self.store.create_run(row, [_system_row(system) for system in systems], trials, host.facts())
+            self._builds(run, systems, began)
+            self._work(run, experiment, {system.name: system for system in systems})
         return run
 
     def resume(self, name: str) -> str:
@@ -114,9 +119,14 @@ class Runner:
                     f"{now.name} has changed since the run began (its sources or tools)",
                     "bring it back as it was, or begin a new run",
                 )
-        self.store.set_run(run["id"], status="running", ended_at=None, **_ourselves())
-        self._work(run["id"], experiment, systems)
+        with self._turn(run["id"]):
+            self.store.set_run(run["id"], status="running", ended_at=None, **_ourselves())
+            self._work(run["id"], experiment, systems)
         return str(run["id"])
+
+    def _turn(self, run: str) -> AbstractContextManager[None]:
+        what = f"run {run} of the lab {self.lab.root}"
+        return turn.measuring(what, wait=self.wait, waiting=self.watcher.waiting)
 
     def _prepare(self, name: str) -> Prepared:
         self.watcher.preparing(name)
@@ -139,6 +149,8 @@ class Runner:
         status = "interrupted"
         try:
             for index, row in enumerate(planned):
+                if interrupts.asked():  # and lost on its way
+                    raise KeyboardInterrupt
                 self.watcher.begins(row, len(planned) - index)
                 began = time.monotonic()
                 outcome = self._one(run, experiment, systems[row.trial.system], row, seed)

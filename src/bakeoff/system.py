@@ -56,6 +56,14 @@ class Build(Strict):
     env: Environment = {}
     timeout: Seconds = 1800.0
 
+    @model_validator(mode="after")
+    def _inside(self) -> Build:
+        for index, name in enumerate(self.artefacts):
+            if not name.strip("./") or name.startswith("/") or ".." in name.split("/"):
+                mend = "write the path of a file or folder below {out}, such as server or bin/server"
+                raise problem(f"{name!r} is not inside {{out}}", mend, f"artefacts.{index}")
+        return self
+
 
 class Ready(Strict):
     """How it is known that a part is ready: exactly one of the conditions."""

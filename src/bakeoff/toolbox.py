@@ -23,6 +23,8 @@ from bakeoff.quantities import Seconds, problem
 from bakeoff.system import Version
 from bakeoff.yamlfile import Strict
 
+LINES, LONGEST_LINE = 10, 300  # of what a failed client said
+
 
 class Origin(Strict):
     """Where a part comes from: a package of a registry at one version. `host` means that the machine must have it."""
@@ -159,28 +161,41 @@ def _install(tool: Tool, folder: Path, paths: list[str]) -> str | None:
         folder.mkdir(parents=True)
         began = time.monotonic()
         for words in _client(tool.origin, folder):
-            try:
-                done = subprocess.run(
-                    words,
-                    capture_output=True,
-                    text=True,
-                    env=os.environ
-                    | environment(paths)
-                    | {"GOBIN": str(folder / "bin"), "DEBIAN_FRONTEND": "noninteractive"},
-                    timeout=tool.timeout,
-                    stdin=subprocess.DEVNULL,
-                    check=False,
-                )
-            except FileNotFoundError:
-                return f"the program {words[0]} is missing"
-            except subprocess.TimeoutExpired:
-                return f"`{' '.join(words)}` took longer than {tool.timeout:.0f} s"
-            if done.returncode != 0:
-                last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no message"]
-                return f"`{' '.join(words)}` ended with {done.returncode}: {last[0]}"
+            if problem := _client_failed(words, tool, folder, paths):
+                return problem
         receipt = {"origin": tool.origin.model_dump(), "seconds": time.monotonic() - began}
         (folder / "receipt.json").write_text(json.dumps(receipt))
     return None
+
+
+def _client_failed(words: list[str], tool: Tool, folder: Path, paths: list[str]) -> str | None:
+    """Runs one command of a registry's client; returns what it said if it failed; the cache keeps its log."""
+    own = {"GOBIN": str(folder / "bin"), "DEBIAN_FRONTEND": "noninteractive"}
+    log = cache.root() / "logs" / f"{folder.name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as file:
+        try:
+            done = subprocess.run(
+                words,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=os.environ | environment(paths) | own,
+                timeout=tool.timeout,
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
+        except FileNotFoundError:
+            return f"the program {words[0]} is missing"
+        except subprocess.TimeoutExpired:
+            return f"`{' '.join(words)}` took longer than {tool.timeout:.0f} s{_tail(log)}"
+    return f"`{' '.join(words)}` ended with {done.returncode}{_tail(log)}" if done.returncode else None
+
+
+def _tail(log: Path) -> str:
+    """The last lines of a log behind a colon, and where the whole of it is."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    said = " | ".join(line[:LONGEST_LINE] for line in lines[-LINES:]) or "it said nothing"
+    return f": {said} (all of it: {log})"
 
 
 def _client(origin: Origin, folder: Path) -> list[list[str]]:

@@ -191,17 +191,6 @@ def test_run_without_baseline(store: Store, tmp_path: Path) -> None:
     assert "names no baseline" in text and "1.10 (1.00 to 1.20)" in text
 
 
-def test_runs_join_in_one_page(store: Store, tmp_path: Path) -> None:
-    values = {("a", ""): [1.0, 1.1, 1.2], ("b", ""): [2.0, 2.1, 2.2]}
-    runs = [
-        made_runs.make(store, small(baseline="a", title=f"Part {i}"), made_runs.values(values), run=f"made-{i}")
-        for i in (1, 2)
-    ]
-    files = report.write(store, runs, tmp_path / "out")
-    assert re.findall(r"<h1>(.*?)</h1>", files["html"].read_text()) == ["Part 1", "Part 2"]
-    assert {row["run"] for row in csv.DictReader(files["summary"].open())} == set(runs)
-
-
 @pytest.mark.parametrize(
     ("low", "high", "most"),
     [(0.9, 1100, 8), (0.9, 1100, 4), (0.93, 1.2, 8), (0.5, 30, 4), (1e-9, 1e9, 6), (99, 101, 8)],

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bakeoff.analysis.change import Changes
     from bakeoff.analysis.data import RunData
     from bakeoff.analysis.findings import Analysis
     from bakeoff.store import Store
@@ -20,11 +21,29 @@ def load(store: Store, run: str) -> RunData:
     return read(store, run)
 
 
+def load_joined(store: Store, runs: list[str]) -> list[RunData]:
+    """Reads runs; those of one experiment become one. BadInput if they cannot be joined."""
+    from bakeoff.analysis.joined import join
+
+    by_experiment: dict[str, list[RunData]] = {}
+    for name in dict.fromkeys(runs):
+        data = load(store, name)
+        by_experiment.setdefault(data.run["experiment"], []).append(data)
+    return [join(parts) for parts in by_experiment.values()]
+
+
 def analyse(data: RunData) -> Analysis:
     """Summaries, comparisons with the baseline, trend lines, and the published figures beside ours."""
     from bakeoff.analysis.pipeline import analyse as conclude
 
     return conclude(data)
+
+
+def compare(old: RunData, new: RunData, margin: float | None = None) -> Changes:
+    """What has changed from one run of an experiment to another one; BadInput if they share nothing."""
+    from bakeoff.analysis.change import compare as conclude
+
+    return conclude(old, new, margin)
 
 
 def sentences(analysis: Analysis) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +116,22 @@ def judge(family: list[Comparison], metric: MetricInfo, margin: float) -> list[C
     return judged
 
 
-def verdict(comparison: Comparison, metric: MetricInfo, margin: float) -> str:
+class Judged(Protocol):
+    """What a verdict is made from: a ratio's interval, the corrected p, Cliff's delta, and whether power is low."""
+
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def p_holm(self) -> float | None: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def low_power(self) -> bool: ...
+
+
+def verdict(comparison: Judged, metric: MetricInfo, margin: float) -> str:
     """`same`, `unsure`, or the word for the side that the ratio lies on.
 
     Same: the whole interval lies inside the margin around 1. A side: the whole interval lies beyond the margin, and the

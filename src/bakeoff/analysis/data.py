@@ -43,6 +43,7 @@ class RunData:
     references: list[dict[str, Any]]
     host: dict[str, Any]
     states: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # moment, facts, around each trial
+    parts: list[RunData] = field(default_factory=list)  # the runs that this one was joined from (joined.py)
 
 
 def load(store: Store, run: str) -> RunData:
@@ -91,6 +92,7 @@ def _system(row: Any) -> SystemState:
         reason=row["reason"],
         version=row["version"],
         tools=dict(row["tools"] or {}),
+        key=row["key"],
     )
 
 

@@ -43,14 +43,14 @@ def left_out(trials: pl.DataFrame, factors: list[str], flagged_steps: pl.DataFra
 
 
 def _counted(frame: pl.DataFrame, keys: list[str], factors: list[str], step: bool) -> list[LeftOut]:
-    frame = frame.group_by(keys, maintain_order=True).agg(pl.len().alias("count"))
+    frame = frame.group_by(keys, maintain_order=True).agg(pl.len().alias("@count"))  # no factor's name
     return [
         LeftOut(
             system=row["system"],
             cell={name: row[name] for name in factors if row[name] is not None},
             procedure=row["procedure"],
             status=row["kept"],
-            count=row["count"],
+            count=row["@count"],
             reason=row["why"],
             step=step,
         )

@@ -148,6 +148,7 @@ class SystemState:
     reason: str | None
     version: str | None
     tools: dict[str, Any]
+    key: str | None = None  # of its sources, build commands and tools
 
 
 @dataclass(frozen=True)

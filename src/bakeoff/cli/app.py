@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="bakeoff",
     help="A laboratory for comparing server-side technology.",
-    epilog="Exit codes: 0 done, 1 some trials failed, 2 bad input, 3 cannot run here, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 trials failed or a check failed, 2 bad input, 3 cannot run here, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -31,7 +31,7 @@ err = Console(stderr=True, highlight=False, markup=False)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 ExperimentName = Annotated[str, typer.Argument(help="An experiment of this lab, or the path of an experiment.yaml.")]
-RunName = Annotated[str, typer.Argument(help="A run's id, a beginning of it, or `last`.")]
+RunName = Annotated[str, typer.Argument(help="A run's id, a beginning of it, `last` or `last~1`.")]
 ProfileName = Annotated[
     str | None,
     typer.Option(
@@ -96,4 +96,4 @@ def chosen_profile(profiles: Any, asked: str | None) -> str | None:
 
 
 # The commands register themselves.
-from bakeoff.cli import doctor, look, report, run, schema, setup, status  # noqa: E402, F401
+from bakeoff.cli import compare, doctor, export, look, report, run, schema, setup, status  # noqa: E402, F401

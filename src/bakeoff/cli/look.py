@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, TypeVar
 
 import typer
+from pydantic import BaseModel
 from rich.table import Table
 
 from bakeoff import plan as plans
-from bakeoff import profiles
+from bakeoff import profiles, yamlfile
+from bakeoff.cli import as_dict as error_as_dict
 from bakeoff.cli.app import (
     AsJson,
     ExperimentName,
@@ -17,37 +20,60 @@ from bakeoff.cli.app import (
     Where,
     app,
     chosen_profile,
+    err,
     out,
     print_json,
 )
+from bakeoff.errors import BakeoffError, Exit
+from bakeoff.experiment import Experiment
 from bakeoff.lab import Lab
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """Name the experiments and systems of this lab."""
     lab = Where.lab()
-    experiments = {name: lab.experiment(name) for name in lab.experiment_names}
-    systems = {name: lab.system(name) for name in lab.system_folders}
+    broken: dict[str, BakeoffError] = {}
+    experiments = _readable(
+        lab.experiment_names, lambda name: yamlfile.load(lab.experiment_file(name), Experiment), broken
+    )
+    systems = _readable(lab.system_folders, lab.system, broken)
+    kinds = {name: folder.parent.name for name, folder in lab.system_folders.items()}
     if as_json:
         print_json(
             {
                 "experiments": [{"name": name, "title": each.title} for name, each in experiments.items()],
-                "systems": [
-                    {"name": name, "kind": lab.system_folders[name].parent.name, "title": each.title}
-                    for name, each in systems.items()
-                ],
+                "systems": [{"name": name, "kind": kinds[name], "title": each.title} for name, each in systems.items()],
+                "broken": [{"name": name, **error_as_dict(error)} for name, error in broken.items()],
             }
         )
-        return
-    table = Table("experiment", "question", "systems", "profiles", title="Experiments", title_justify="left", box=None)
-    for name, each in experiments.items():
-        table.add_row(name, each.question, str(len(each.systems)), ", ".join(each.profiles))
-    out.print(table)
-    table = Table("kind", "system", "title", title="\nSystems", title_justify="left", box=None)
-    for name, system in systems.items():
-        table.add_row(lab.system_folders[name].parent.name, name, system.title)
-    out.print(table)
+    else:
+        heads = ("experiment", "question", "systems", "profiles")
+        table = Table(*heads, title="Experiments", title_justify="left", box=None)
+        for name, each in experiments.items():
+            table.add_row(name, each.question, str(len(each.systems)), ", ".join(each.profiles))
+        out.print(table)
+        table = Table("kind", "system", "title", title="\nSystems", title_justify="left", box=None)
+        for name, system in systems.items():
+            table.add_row(kinds[name], name, system.title)
+        out.print(table)
+    for name, error in broken.items():
+        err.print(f"bakeoff: {name} is not listed: {error}", soft_wrap=True)
+    if broken:
+        raise typer.Exit(Exit.BAD_INPUT)
+
+
+def _readable(names: Iterable[str], load: Callable[[str], Model], broken: dict[str, BakeoffError]) -> dict[str, Model]:
+    """What can be loaded, by name; the others go to `broken` with their errors."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = load(name)
+        except BakeoffError as error:
+            broken[name] = error
+    return found
 
 
 @app.command()

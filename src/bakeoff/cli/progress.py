@@ -85,6 +85,10 @@ class Lines:
         if not prepared.ready:
             self._say(f"{prepared.name} is unavailable: {prepared.reason}")
 
+    def waiting(self, holder: str) -> None:
+        """Says whom we wait for."""
+        self._say(f"waiting for another lab that measures on this machine: {holder}")
+
     def begins(self, trial: TrialRow, left: int) -> None:  # noqa: ARG002
         """Notes how many trials are left."""
         self._left = left
@@ -131,6 +135,12 @@ class Live:
         """Says what cannot be had."""
         if not prepared.ready:
             self._console.print(f"{prepared.name} is unavailable: {prepared.reason}", markup=False, highlight=False)
+
+    def waiting(self, holder: str) -> None:
+        """Says whom we wait for."""
+        said = f"waiting for another lab that measures on this machine: {holder}"
+        self._console.print(said, markup=False, highlight=False)
+        self._progress.update(self._task, description="waiting for another lab")
 
     def begins(self, trial: TrialRow, left: int) -> None:
         """Shows the trial that runs."""

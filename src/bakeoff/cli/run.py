@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bakeoff import interrupts
 from bakeoff.cli.app import (
     AsJson,
     ExperimentName,
@@ -26,6 +27,9 @@ from bakeoff.lab import Lab
 if TYPE_CHECKING:
     from bakeoff.store import Store
 
+NoWait = Annotated[
+    bool, typer.Option("--no-wait", help="Exit (3) if another lab measures on this machine; else it is waited for.")
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Store only; write no report at the end.")]
 
 
@@ -34,7 +38,9 @@ def run(
     experiment: ExperimentName,
     profile: ProfileName = None,
     seed: Seed = None,
+    *,
     no_report: NoReport = False,
+    no_wait: NoWait = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment: build its systems, carry out every trial, write the report."""
@@ -42,16 +48,22 @@ def run(
 
     lab = Where.lab()
     written = lab.experiment(experiment)
-    with _watcher() as watcher:
+    with interrupts.once(), _watcher() as watcher:
         store = Where.store()
-        name = Runner(lab, store, watcher).start(experiment, chosen_profile(written.profiles, profile), seed)
+        name = Runner(lab, store, watcher, wait=not no_wait).start(
+            experiment, chosen_profile(written.profiles, profile), seed
+        )
     _end(lab, store, name, no_report, as_json)
 
 
 @app.command()
 def resume(
-    name: Annotated[str, typer.Argument(metavar="[RUN]", help="A run's id, a beginning of it, or `last`.")] = "last",
+    name: Annotated[
+        str, typer.Argument(metavar="[RUN]", help="A run's id, a beginning of it, `last` or `last~1`.")
+    ] = "last",
+    *,
     no_report: NoReport = False,
+    no_wait: NoWait = False,
     as_json: AsJson = False,
 ) -> None:
     """Finish a run that was interrupted, exactly as planned."""
@@ -61,8 +73,8 @@ def resume(
     store = Where.store()
     if not store.runs():
         raise BadInput("there is no run to resume", "begin one with `bakeoff run EXPERIMENT`")
-    with _watcher() as watcher:
-        done = Runner(lab, store, watcher).resume(name)
+    with interrupts.once(), _watcher() as watcher:
+        done = Runner(lab, store, watcher, wait=not no_wait).resume(name)
     _end(lab, store, done, no_report, as_json)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bakeoff import interrupts
 from bakeoff.cli.app import AsJson, Where, app, err, out, print_json
 from bakeoff.errors import Exit
 from bakeoff.prepare import Prepared, prepare
@@ -21,17 +22,18 @@ def setup(
     lab = Where.lab()
     names = list(dict.fromkeys(system for name in experiments for system in lab.experiment(name).systems))
     done: list[Prepared] = []
-    for name in names:
-        began = time.monotonic()
-        with err.status(f"making {name} ready"):
-            prepared = prepare(lab, name, install=True)
-        done.append(prepared)
-        if not as_json:
-            took = f"{time.monotonic() - began:.1f} s"
-            out.print(
-                f"{name:24} {prepared.status:12} {took:>9}  {prepared.reason or prepared.version or ''}",
-                markup=False,
-            )
+    with interrupts.once():
+        for name in names:
+            began = time.monotonic()
+            with err.status(f"making {name} ready"):
+                prepared = prepare(lab, name, install=True)
+            done.append(prepared)
+            if not as_json:
+                took = f"{time.monotonic() - began:.1f} s"
+                out.print(
+                    f"{name:24} {prepared.status:12} {took:>9}  {prepared.reason or prepared.version or ''}",
+                    markup=False,
+                )
     if as_json:
         print_json([summary(each) for each in done])
     if not any(each.ready for each in done):

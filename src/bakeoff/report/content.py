@@ -88,7 +88,7 @@ def validity(analysis: Analysis) -> list[str]:
     counted = analysis.counts.get("ok", 0) - sum(
         one.count for one in analysis.left_out if one.status in without and not one.step
     )
-    lines = [f"{numbers.count(ended, 'trial')} ended, of which {counted:,} count."]
+    lines = [*analysis.run.get("notes", []), f"{numbers.count(ended, 'trial')} ended, of which {counted:,} count."]
     steps = sum(one.count for one in analysis.left_out if one.step)
     if steps:
         lines.append(
@@ -180,9 +180,10 @@ def versions(analysis: Analysis) -> list[tuple[str, str]]:
 
 def repeat(analysis: Analysis) -> list[str]:
     """The commands that run this again, and that write this report again."""
-    run = analysis.run
-    again = ["bakeoff", "run", run["experiment"], "--profile", run["profile"] or "full", "--seed", str(run["seed"])]
-    return [shlex.join(again), shlex.join(["bakeoff", "report", run["id"]])]
+    runs = analysis.run.get("joined") or [analysis.run]
+    name = analysis.run["experiment"]
+    again = [["bakeoff", "run", name, "--profile", r["profile"] or "full", "--seed", str(r["seed"])] for r in runs]
+    return [shlex.join(words) for words in [*again, ["bakeoff", "report", *(r["id"] for r in runs)]]]
 
 
 def moment(seconds: float | None) -> str:

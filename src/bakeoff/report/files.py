@@ -16,8 +16,11 @@ from bakeoff.store import Store
 
 
 def write_files(store: Store, runs: list[str], folder: Path) -> dict[str, Path]:
-    """Writes report.html, report.md, observations.csv and summary.csv into the folder, which is made."""
-    data = [analyses.load(store, run) for run in runs]
+    """Writes report.html, report.md, observations.csv and summary.csv into the folder, which is made.
+
+    Runs of one experiment are joined; those of several experiments stand one after the other.
+    """
+    data = analyses.load_joined(store, runs)
     found = [analyses.analyse(one) for one in data]
     folder.mkdir(parents=True, exist_ok=True)
     paths = {
@@ -35,7 +38,8 @@ def write_files(store: Store, runs: list[str], folder: Path) -> dict[str, Path]:
 
 def observations(data: list[RunData]) -> pl.DataFrame:
     """Every observed and derived number, one row each, with the run that it belongs to."""
-    frames = [one.samples.with_columns(pl.lit(one.run["id"]).alias("run")) for one in data]
+    runs = [part for one in data for part in one.parts or [one]]
+    frames = [one.samples.with_columns(pl.lit(one.run["id"]).alias("run")) for one in runs]
     return pl.concat(frames, how="diagonal").select("run", pl.exclude("run"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import zlib
 from collections.abc import Iterable, Mapping
@@ -100,13 +101,16 @@ class Store:
             return list(db.execute(select(runs).order_by(runs.c.created_at)).mappings())
 
     def run(self, name: str) -> RowMapping:
-        """A run by its id, by a beginning of it that only one has, or `last`."""
+        """A run by its id, by a beginning of it that only one has, or `last`; `last~2` is two runs before that."""
         every = self.runs()
-        found = every[-1:] if name == "last" else [row for row in every if row["id"] == name]
+        found = [row for row in every if row["id"] == name]
+        if recent := re.fullmatch(r"last(?:~(\d+))?", name):
+            back = int(recent[1] or 0)
+            found = every[len(every) - 1 - back :][:1] if back < len(every) else []
         found = found or [row for row in every if row["id"].startswith(name)]
         if len(found) != 1:
             problem = "several runs begin with" if found else "there is no run"
-            raise BadInput(f"{problem} {name!r}", "choose an id that `bakeoff status` names, or `last`")
+            raise BadInput(f"{problem} {name!r}", "choose an id that `bakeoff status` names, `last` or `last~1`")
         return found[0]
 
     def systems(self, run: str) -> list[RowMapping]:
