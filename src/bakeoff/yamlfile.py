@@ -129,7 +129,8 @@ def _refuse_strange(data: Any, file: Path | str, depth: int = 0) -> None:
 def bad_input(error: ValidationError, model: type[BaseModel], file: Path | str, node: yaml.Node | None) -> BadInput:
     """Turns the first validation error into the one message that the user sees."""
     errors = error.errors(include_url=False)
-    first = errors[0]
+    # A misspelt key comes before the one that is therefore missing.
+    first = min(errors, key=lambda one: one["type"] != "extra_forbidden")
     below = first.get("ctx", {}).get("key", "")
     location = _real_location([step for step in first["loc"] if step != "[key]"], node) + [
         int(k) if k.isdigit() else k for k in below.split(".") if k
