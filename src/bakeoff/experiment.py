@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from bakeoff import formula
+from bakeoff.criteria import Assessment, Knee, Requirement, check_criteria, check_match, check_metric
+from bakeoff.names import LevelName, Match, Name, Parameter, Scalar, SystemName, level_name
 from bakeoff.procedure import Procedure
 from bakeoff.quantities import Seconds, problem
 from bakeoff.yamlfile import Strict
-
-Scalar = bool | int | float | str
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
-Name = Annotated[str, StringConstraints(pattern=NAME)]
-Parameter = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-SystemName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*(:[A-Za-z0-9][A-Za-z0-9._+-]*)?$")]
 
 
 def _formula(text: str) -> str:
@@ -39,12 +35,6 @@ def _levels(levels: Any) -> Any:
     return named
 
 
-def level_name(level: Scalar) -> str:
-    """The name of a plain level: its text as YAML writes it."""
-    return str(level).lower() if isinstance(level, bool) else str(level)
-
-
-LevelName = Annotated[str, StringConstraints(pattern=r"^[^\s=]+$")]
 Levels = Annotated[
     dict[LevelName, Scalar | dict[Parameter, Scalar]],
     Field(min_length=1, description="A list of plain values, or names with the parameters that each sets"),
@@ -59,22 +49,6 @@ class Factor(Strict):
     unit: str | None = None
     within: bool = Field(False, description="The levels are steps of one trial, not cells of their own")
     levels: Levels
-
-
-Match = Annotated[
-    dict[str, list[str]],
-    BeforeValidator(
-        lambda match: (
-            {
-                key: [level_name(v) for v in (value if isinstance(value, list) else [value])]
-                for key, value in match.items()
-            }
-            if isinstance(match, dict)
-            else match
-        ),
-        json_schema_input_type=dict[str, Scalar | list[Scalar]],
-    ),
-]
 
 
 class Constraint(Strict):
@@ -148,22 +122,6 @@ class Figure(Strict):
         return self
 
 
-class Requirement(Strict):
-    """A bound that a system must hold to be eligible."""
-
-    metric: str
-    at_most: float | None = None
-    at_least: float | None = None
-    systems: list[SystemName] | None = None
-    cells: Match | None = None
-
-    @model_validator(mode="after")
-    def _one_bound(self) -> Requirement:
-        if (self.at_most is None) == (self.at_least is None):
-            raise problem("a requirement has one bound", "write either `at_most:` or `at_least:`")
-        return self
-
-
 class Validity(Strict):
     """From where on a trial's numbers are not trusted."""
 
@@ -231,6 +189,9 @@ class Experiment(Strict):
     equivalence: float = Field(0.05, gt=0, lt=1, description="a ratio within this margin of 1 counts as the same")
     builds: BuildPlan | None = None
     requirements: list[Requirement] = []
+    knees: list[Knee] = Field([], description="up to which level of a factor a bound holds")
+    assessment: Assessment | None = None
+    constants: dict[Parameter, float] = Field({}, description="numbers that formulas use, such as a price")
     figures: list[Figure] = Field([], description="charts in this order; without any, the main metric's are made")
     validity: Validity = Validity()
     place: Literal["here", "namespace"] = Field(
@@ -262,6 +223,7 @@ class Experiment(Strict):
         _check_metrics(self)
         _check_figures(self)
         _check_constraints(self)
+        check_criteria(self)
         _check_factors(self)
         return self
 
@@ -299,7 +261,7 @@ BUILT_IN = {"out", "work", "scratch", "source", "host", "port"} | {f"port{n}" fo
 
 
 def _check_factors(experiment: Experiment) -> None:
-    setters: dict[str, str] = {}
+    setters = dict.fromkeys(experiment.constants, "constants")
     for name, factor in experiment.factors.items():
         if name in RESERVED_FACTORS:
             raise problem(f"a factor cannot be called {name!r}", "give it another name", f"factors.{name}")
@@ -311,8 +273,8 @@ def _check_factors(experiment: Experiment) -> None:
                 )
             if parameter in setters:
                 where = f"factors.{name}"
-                raise problem(f"{parameter!r} is set by the factor {setters[parameter]} too", "keep one of them", where)
-            setters[parameter] = name
+                raise problem(f"{parameter!r} is set by {setters[parameter]} too", "keep one of them", where)
+            setters[parameter] = f"the factor {name}"
             lacking = [level for level, own in zip(factor.levels, sets, strict=True) if parameter not in own]
             if lacking:
                 where = f"factors.{name}.levels.{lacking[0]}"
@@ -332,23 +294,28 @@ def _check_systems(experiment: Experiment) -> None:
 
 
 def _check_metrics(experiment: Experiment) -> None:
-    from bakeoff.metrics import STANDARD
+    from bakeoff.metrics import DERIVED, STANDARD
 
-    known = set(experiment.metrics)
     for name, metric in experiment.metrics.items():
         if metric.formula:
             _check_formula(experiment, name, (name,))
-        if not (metric.marker or metric.result or metric.formula) and name not in STANDARD:
+        if metric.marker or metric.result or metric.formula or name in STANDARD:
+            continue
+        if name not in DERIVED:
             raise problem(
                 "this is no standard metric and it has no source",
-                f"add marker, result or formula; standard metrics are {', '.join(sorted(STANDARD))}",
+                f"add marker, result or formula; standard metrics are {', '.join(sorted({**STANDARD, **DERIVED}))}",
                 f"metrics.{name}",
             )
-    used = [("primary", experiment.primary)] if experiment.primary else []
-    used += [(f"requirements.{i}.metric", need.metric) for i, need in enumerate(experiment.requirements)]
-    for where, name in used:
-        if name not in known:
-            raise problem(f"{name!r} is none of the metrics", f"use one of {', '.join(sorted(known))}", where)
+        lacking = DERIVED[name].constants - set(experiment.constants)
+        if lacking:
+            raise problem(
+                f"this metric needs the constant {min(lacking)!r}",
+                f"add it, such as `constants: {{{min(lacking)}: 0.0275}}`",
+                f"metrics.{name}",
+            )
+    if experiment.primary:
+        check_metric(experiment, experiment.primary, "primary")
 
 
 def _check_formula(experiment: Experiment, name: str, way: tuple[str, ...]) -> None:
@@ -356,7 +323,7 @@ def _check_formula(experiment: Experiment, name: str, way: tuple[str, ...]) -> N
     from bakeoff.metrics import STANDARD
 
     text = experiment.metrics[name].formula
-    known = parameter_names(experiment) | set(STANDARD) | set(experiment.metrics)
+    known = parameter_names(experiment) | set(experiment.constants) | set(STANDARD) | set(experiment.metrics)
     for used in sorted(formula.names(text)) if text else ():
         if used in way:
             raise problem(f"the formula leads back to {used!r}", "break the circle", f"metrics.{way[0]}.formula")
@@ -378,42 +345,19 @@ def parameter_names(experiment: Experiment) -> set[str]:
 
 def _check_figures(experiment: Experiment) -> None:
     for index, figure in enumerate(experiment.figures):
-        if figure.metric not in experiment.metrics:
-            mend = f"use one of {', '.join(sorted(experiment.metrics))}"
-            raise problem(f"{figure.metric!r} is none of the metrics", mend, f"figures.{index}.metric")
+        check_metric(experiment, figure.metric, f"figures.{index}.metric")
         if figure.x is not None and figure.x not in experiment.factors:
             mend = f"use one of {', '.join(experiment.factors)}"
             raise problem(f"there is no factor {figure.x!r}", mend, f"figures.{index}.x")
-        _check_match(experiment, figure.where, f"figures.{index}.where")
+        check_match(experiment, figure.where, f"figures.{index}.where")
 
 
 def _check_constraints(experiment: Experiment) -> None:
     for index, constraint in enumerate(experiment.constraints):
         for match in (constraint.exclude, constraint.when, constraint.only):
-            _check_match(experiment, match or {}, f"constraints.{index}")
+            check_match(experiment, match or {}, f"constraints.{index}")
     for index, repeat in enumerate(experiment.repeat):
-        _check_match(experiment, repeat.cells, f"repeat.{index}.cells")
-    for index, need in enumerate(experiment.requirements):
-        _check_match(experiment, need.cells or {}, f"requirements.{index}.cells")
-
-
-def _check_match(experiment: Experiment, match: dict[str, list[str]], key: str) -> None:
-    for factor, levels in match.items():
-        known = experiment.systems if factor == "system" else experiment.factors.get(factor, None)
-        if known is None:
-            raise problem(
-                f"there is no factor {factor!r}",
-                f"use system or one of {', '.join(experiment.factors) or '(no factors)'}",
-                key,
-            )
-        names = known if isinstance(known, list) else list(known.levels)
-        wrong = [level for level in levels if level not in names]
-        if wrong:
-            raise problem(
-                f"{factor} has no level {wrong[0]!r}",
-                f"use one of {', '.join(names)}",
-                key,
-            )
+        check_match(experiment, repeat.cells, f"repeat.{index}.cells")
 
 
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
