@@ -173,17 +173,17 @@ def log_ratios(ours: Vector, baseline: Vector, seed: int) -> Vector:
     return np.asarray(np.log(resampled_medians(ours, seed)) - np.log(resampled_medians(baseline, seed)))
 
 
-def resampled_medians(values: Vector, seed: int) -> Vector:
-    """The median of each resample of `indices`, shape (draws,), without putting each one in order.
+def resampled_medians(values: Vector, seed: int, most: int | None = None) -> Vector:
+    """The median of each resample of `indices` (of the first `most`), shape (draws,), without ordering each one.
 
     The middle of a resample lies at the first of the ordered values up to which half of its draws fall.
     """
     n = len(values)
     if n > MOST_COUNTED:
-        return median(values[indices(n, seed)])
+        return median(values[indices(n, seed)[:most]])
     order = np.argsort(values)
     ordered = values[order]
-    sums = np.cumsum(_times(n, seed)[order], axis=0, dtype=np.uint8)
+    sums = np.cumsum(_times(n, seed)[order, :most], axis=0, dtype=np.uint8)
     low, high = (np.add.reduce(sums <= middle, axis=0, dtype=np.uint8) for middle in ((n - 1) // 2, n // 2))
     return np.asarray((ordered[low] + ordered[high]) / 2)
 
@@ -208,3 +208,13 @@ def percentile(resampled: Vector) -> tuple[float, float]:
         float(parted[int(at)] + (at - int(at)) * (parted[min(int(at) + 1, last)] - parted[int(at)])) for at in places
     )
     return low, high
+
+
+def percentiles(resampled: Vector) -> Vector:
+    """The `percentile` interval of each row, shape (rows, 2)."""
+    last = resampled.shape[1] - 1
+    places = np.array([last * (1 - LEVEL) / 2, last * (1 + LEVEL) / 2])
+    lower = places.astype(int)
+    upper = np.minimum(lower + 1, last)
+    parted = np.partition(resampled, sorted({*lower.tolist(), *upper.tolist()}), axis=1)
+    return np.asarray(parted[:, lower] + (places - lower) * (parted[:, upper] - parted[:, lower]))

@@ -59,10 +59,8 @@ def holm(p: list[float]) -> list[float]:
     """p values corrected for their number, in the order given (Holm 1979, Scand. J. Stat. 6)."""
     order = np.argsort(p)
     corrected = np.empty(len(p))
-    highest = 0.0
-    for rank, index in enumerate(order):
-        highest = max(highest, min(1.0, (len(p) - rank) * p[index]))
-        corrected[index] = highest
+    raised = (len(p) - np.arange(len(p))) * np.asarray(p, dtype=np.float64)[order]
+    corrected[order] = np.maximum.accumulate(np.minimum(1.0, raised))
     return [float(value) for value in corrected]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bakeoff.analysis import comparison, exclusions, geometric, published, references, summary, trend
+from bakeoff.analysis import comparison, exclusions, geometric, pairs, published, references, summary, trend
 from bakeoff.analysis.data import RunData
 from bakeoff.analysis.derived import cell_parameters
 from bakeoff.analysis.findings import Analysis, Cell, Comparison, FigureSpec, GeometricMean, MetricInfo
@@ -132,15 +132,15 @@ def _cells(experiment: Experiment, data: RunData) -> list[Cell]:
 
 def _pairs(experiment: Experiment, figures: list[published.Published]) -> dict[str, set[str] | None]:
     """Whom to compare with which baseline: all with the experiment's own (None), others as references ask."""
-    pairs: dict[str, set[str] | None] = {}
+    asked: dict[str, set[str] | None] = {}
     for figure in figures:
         if figure.against in experiment.systems and figure.system in experiment.systems:
-            wanted = pairs.setdefault(str(figure.against), set())
+            wanted = asked.setdefault(str(figure.against), set())
             if wanted is not None:
                 wanted.add(figure.system)
     if experiment.baseline:
-        pairs[experiment.baseline] = None
-    return pairs
+        asked[experiment.baseline] = None
+    return asked
 
 
 def _comparisons(
@@ -182,7 +182,7 @@ def _family(
         other = by_place.get(_place(row, factors))
         if row["system"] == baseline or not (systems is None or row["system"] in systems) or other is None:
             continue
-        ours, theirs = paired(row, other)
+        ours, theirs = pairs.paired(row, other)
         if len(ours):
             found.append(comparison.compare(summary.group_of(row, factors), baseline, ours, theirs, seed))
     return found
@@ -190,15 +190,6 @@ def _family(
 
 def _place(row: dict[str, Any], factors: list[str]) -> tuple[Any, ...]:
     return (row["unit"], *(row[name] for name in factors))
-
-
-def paired(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[Vector, Vector]:
-    """The values of two groups in the blocks that both have, in the order of the blocks."""
-    _, left, right = np.intersect1d(ours["blocks"], theirs["blocks"], return_indices=True)
-    return (
-        np.asarray(ours["values"], dtype=np.float64)[left],
-        np.asarray(theirs["values"], dtype=np.float64)[right],
-    )
 
 
 def _means(compared: Iterable[Compared], seed: int) -> list[GeometricMean]:
