@@ -28,14 +28,16 @@ def rankings(groups: pl.DataFrame, factors: list[str], metric: MetricInfo, margi
         cells[row["unit"], *(row[name] for name in factors)].append(row)
     shared = [rows for rows in cells.values() if len(rows) > 1]
     draws = WORK // max(1, sum(len(rows) * (len(rows) - 1) // 2 for rows in shared))
-    return [_ranking(rows, factors, metric, margin, seed, draws) for rows in shared]
-
-
-def _ranking(rows: list[Row], factors: list[str], metric: MetricInfo, margin: float, seed: int, draws: int) -> Ranking:
     sign = -1 if metric.better == "higher" else 1
-    rows = sorted(rows, key=lambda row: sign * row["median"])
-    found = compare(rows, factors, seed, draws)
-    judged = comparison.judge(found, metric, margin)
+    found = []
+    for unordered in shared:
+        rows = sorted(unordered, key=lambda row: sign * row["median"])
+        judged = comparison.judge(compare(rows, factors, seed, draws), metric, margin)
+        found.append(_ranking(rows, judged, metric, summary.group_of(rows[0], factors)))
+    return found
+
+
+def _ranking(rows: list[Row], judged: list[Comparison], metric: MetricInfo, group: Group) -> Ranking:
     place = {row["system"]: index for index, row in enumerate(rows)}
     ahead = dict.fromkeys(place, 0)
     different = []
@@ -54,7 +56,7 @@ def _ranking(rows: list[Row], factors: list[str], metric: MetricInfo, margin: fl
     ]
     return Ranking(
         metric=metric.name,
-        cell=summary.group_of(rows[0], factors).cell,
+        cell=group.cell,
         systems=sorted(systems, key=lambda one: one.rank),
         pairs=[_pair(one) for one in judged],
     )

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 Cell = dict[str, str]
 
-MARKS = ("++", "+", "o", "-", "--")
-
 
 @dataclass(frozen=True)
 class Pair:
@@ -177,8 +175,8 @@ class Mark:
     criterion: str
     system: str
     mark: str | None
-    least: str | None  # the best and the worst mark that the interval allows
-    most: str | None
+    best: str | None  # the marks at the ends of the interval
+    worst: str | None
     ratio: float | None
     low: float | None
     high: float | None
