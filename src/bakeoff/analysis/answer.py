@@ -17,10 +17,32 @@ def sentences(analysis: Analysis) -> list[str]:
     lines = [line for line in said if line]
     if not lines:
         lines = [_nothing(analysis)]
+    lines += _required(analysis)
     lines += [line for line in (_power(analysis), _published(analysis), _scaled(analysis)) if line]
     lines += _unavailable(analysis)
     lines += _unfinished(analysis)
     return lines
+
+
+def _required(analysis: Analysis) -> list[str]:
+    """Who meets the experiment's requirements, who fails which, and for whom it is not settled."""
+    by_system: dict[str, dict[str, list[str]]] = {}
+    for requirement in analysis.requirements:
+        for system, verdict in requirement.verdicts.items():
+            by_system.setdefault(system, {}).setdefault(verdict, []).append(f"“{requirement.title}”")
+    ready = {s.name for s in analysis.systems if s.status == "ready"}
+    good = [name for name, of in by_system.items() if set(of) == {"pass"}]
+    lines = [f"{_listed(good)} {'meets' if len(good) == 1 else 'meet'} all requirements."] if good else []
+    for name, of in by_system.items():
+        if "fail" in of:
+            lines.append(f"{name} fails {_listed(of['fail'])}.")
+        elif "unsure" in of and name in ready:
+            lines.append(f"It is not settled whether {name} meets {_listed(of['unsure'])}.")
+    return lines
+
+
+def _listed(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def _unavailable(analysis: Analysis) -> list[str]:

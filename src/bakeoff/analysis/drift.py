@@ -52,6 +52,7 @@ def drift(
         metric=metric,
         trials=len(y),
         blocks=int(block.max()) + 1,
+        start=float(np.expm1(whole.intercept)),
         change=float(np.expm1(whole.slope)),
         low=_change(whole.low),
         high=_change(whole.high),

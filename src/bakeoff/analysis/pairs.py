@@ -21,7 +21,9 @@ WORK = 200_000_000  # resampled ratios of all pairs together, at most, as far as
 def rankings(groups: pl.DataFrame, factors: list[str], metric: MetricInfo, margin: float, seed: int) -> list[Ranking]:
     """One ranking for each cell with at least two systems, from rows of `summary.grouped` of one procedure and metric.
 
-    p is corrected by Holm's method over the pairs of a cell: a ranking is a statement about its cell.
+    p is corrected by Holm's method over the pairs of a cell: a ranking is a statement about its cell. A rank is 1 plus
+    the number of systems that are better for sure (Chiang et al. 2024, Chatbot Arena, ICML, sec. 4); letters say which
+    systems cannot be told apart.
     """
     cells: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in groups.iter_rows(named=True):

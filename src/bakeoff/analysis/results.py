@@ -88,6 +88,7 @@ class Drift:
     metric: str
     trials: int
     blocks: int
+    start: float  # what the trend is at the first trial, as a share
     change: float
     low: float | None
     high: float | None
