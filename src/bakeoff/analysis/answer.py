@@ -8,6 +8,7 @@ from bakeoff.analysis import brief
 from bakeoff.analysis.findings import Analysis, Comparison, GeometricMean
 from bakeoff.analysis.numbers import count, number, with_interval
 
+ORDER = ("pass", "fail", "unsure")
 SIDES = ("faster", "slower", "better", "worse", "higher", "lower")
 
 
@@ -31,13 +32,20 @@ def _required(analysis: Analysis) -> list[str]:
         for system, verdict in requirement.verdicts.items():
             by_system.setdefault(system, {}).setdefault(verdict, []).append(f"“{requirement.title}”")
     ready = {s.name for s in analysis.systems if s.status == "ready"}
-    good = [name for name, of in by_system.items() if set(of) == {"pass"}]
-    lines = [f"{_listed(good)} {'meets' if len(good) == 1 else 'meet'} all requirements."] if good else []
+    groups: dict[tuple[str, ...], list[str]] = {}
     for name, of in by_system.items():
-        if "fail" in of:
-            lines.append(f"{name} fails {_listed(of['fail'])}.")
-        elif "unsure" in of and name in ready:
-            lines.append(f"It is not settled whether {name} meets {_listed(of['unsure'])}.")
+        verdict = "fail" if "fail" in of else "unsure" if "unsure" in of else "pass"
+        if verdict != "unsure" or name in ready:
+            groups.setdefault((verdict, *(of[verdict] if verdict != "pass" else [])), []).append(name)
+    lines = []
+    for (verdict, *titles), names in sorted(groups.items(), key=lambda group: ORDER.index(group[0][0])):
+        one = len(names) == 1
+        if verdict == "pass":
+            lines.append(f"{_listed(names)} {'meets' if one else 'meet'} all requirements.")
+        elif verdict == "fail":
+            lines.append(f"{_listed(names)} {'fails' if one else 'fail'} {_listed(titles)}.")
+        else:
+            lines.append(f"It is not settled whether {_listed(names)} {'meets' if one else 'meet'} {_listed(titles)}.")
     return lines
 
 

@@ -19,6 +19,7 @@ MOST_DRAWS = 10_000
 FEWEST_DRAWS = 1_000
 WORK = 1_000_000  # draws × replications, at most
 MOST_COUNTED = 255  # replications whose draws are counted in bytes
+MOST_KEPT = 20_000  # replications whose draws are counted at all
 PIECE = 4_000_000  # numbers held at once
 
 
@@ -179,20 +180,23 @@ def resampled_medians(values: Vector, seed: int, most: int | None = None) -> Vec
     The middle of a resample lies at the first of the ordered values up to which half of its draws fall.
     """
     n = len(values)
-    if n > MOST_COUNTED:
+    if n > MOST_KEPT:
         return median(values[indices(n, seed)[:most]])
     order = np.argsort(values)
     ordered = values[order]
-    sums = np.cumsum(_times(n, seed)[order, :most], axis=0, dtype=np.uint8)
-    low, high = (np.add.reduce(sums <= middle, axis=0, dtype=np.uint8) for middle in ((n - 1) // 2, n // 2))
+    times = _times(n, seed)
+    sums = np.cumsum(times[order, :most], axis=0, dtype=times.dtype)
+    low, high = (np.add.reduce(sums <= middle, axis=0, dtype=times.dtype) for middle in ((n - 1) // 2, n // 2))
     return np.asarray((ordered[low] + ordered[high]) / 2)
 
 
 @lru_cache(maxsize=4)
-def _times(n: int, seed: int) -> NDArray[np.uint8]:
+def _times(n: int, seed: int) -> NDArray[np.uint8 | np.uint16]:
     """How often each of n values is in each resample, shape (n, draws)."""
     drawn = indices(n, seed)
-    return np.stack([(drawn == value).sum(axis=1) for value in range(n)]).astype(np.uint8)
+    places = drawn + n * np.arange(len(drawn))[:, None]
+    counted = np.bincount(places.ravel(), minlength=drawn.size).reshape(drawn.shape)
+    return np.ascontiguousarray(counted.T.astype(np.uint8 if n <= MOST_COUNTED else np.uint16))
 
 
 def percentile(resampled: Vector) -> tuple[float, float]:

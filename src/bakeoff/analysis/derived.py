@@ -124,7 +124,10 @@ def _cumulative(rows: pl.DataFrame, samples: pl.DataFrame, experiment: Experimen
     each = mine.filter(pl.col("labels") == "").select(*key, pl.col("value").alias("@over"))
     start = mine.filter(pl.col("labels") == "phase=start").group_by("trial").agg(pl.col("value").sum().alias("@start"))
     both = rows.join(each, on=key, how="inner", nulls_equal=True).join(start, on="trial", how="left")
-    places = [pl.col(name).replace_strict(_places(experiment, name), default=-1).alias(f"@{name}") for name in steps]
+    places = [
+        pl.col(name).cast(pl.String).replace_strict(_places(experiment, name), default=-1).alias(f"@{name}")
+        for name in steps
+    ]
     both = both.with_columns(places).sort("trial", *(f"@{name}" for name in steps), maintain_order=True)
     sums = pl.col("@over").cum_sum().over("trial") + pl.col("@start").fill_null(0.0)
     value = pl.col("value").cum_sum().over("trial") / sums

@@ -51,17 +51,23 @@ class Evidence:
 
 
 def evidence(data: RunData, groups: pl.DataFrame, summaries: list[Summary], cells: list[Cell]) -> Evidence:
-    """The evidence of a run. A metric that the main procedure does not observe is taken from clean builds."""
+    """The evidence of a run. A metric that the main procedure does not observe is taken from clean builds.
+
+    Only the metrics that the experiment makes demands on are looked at.
+    """
     experiment = data.experiment
     factors = [*experiment.cell_factors, *experiment.step_factors]
     kind = experiment.procedure.kind
     rows: dict[str, dict[tuple[str, str], dict[str, Any]]] = defaultdict(dict)
     known: dict[str, dict[tuple[str, str], Summary]] = defaultdict(dict)
-    every = list(zip(groups.iter_rows(named=True), summaries, strict=True))
-    main = {row["metric"] for row, _ in every if row["procedure"] == kind and not row["labels"]}
-    for row, found in every:
-        metric = row["metric"]
-        if metric in experiment.metrics and not row["labels"] and (row["procedure"] == kind or metric not in main):
+    asked = {one.metric for one in (*experiment.requirements, *experiment.knees)}
+    asked |= {one.metric for one in experiment.assessment.criteria.values()} if experiment.assessment else set()
+    wanted = [*asked, "throughput"] if asked else []
+    chosen = groups.with_row_index("@row").filter(pl.col("metric").is_in(wanted) & (pl.col("labels") == ""))
+    main = set(chosen.filter(pl.col("procedure") == kind)["metric"].unique())
+    for row in chosen.iter_rows(named=True):
+        metric, found = row["metric"], summaries[row["@row"]]
+        if row["procedure"] == kind or metric not in main:
             key = row["system"], cell_text(found.group.cell)
             rows[metric][key], known[metric][key] = row, found
     return Evidence(
@@ -69,7 +75,7 @@ def evidence(data: RunData, groups: pl.DataFrame, summaries: list[Summary], cell
         cells=cells,
         rows=dict(rows),
         summaries=dict(known),
-        troubles=_troubles(data, factors),
+        troubles=_troubles(data, factors) if asked else {},
     )
 
 

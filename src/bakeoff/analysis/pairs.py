@@ -74,7 +74,7 @@ def _pair(c: Comparison) -> Pair:
 def compare(rows: list[Row], factors: list[str], seed: int, draws: int) -> list[Comparison]:
     """Each row against each later one, as `comparison.compare` does it; all at once where they have the same blocks."""
     blocks = rows[0]["blocks"]
-    whole = all(row["blocks"] == blocks for row in rows)
+    whole = all(np.array_equal(row["blocks"], blocks) for row in rows[1:])
     values = np.array([row["values"] for row in rows], dtype=np.float64) if whole else None
     if values is not None and len(blocks) > 1 and (values > 0).all():
         return _together(rows, values, factors, seed, draws)

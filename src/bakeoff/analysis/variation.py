@@ -29,10 +29,10 @@ def allocate(samples: pl.DataFrame, factors: list[str], steps: list[str], metric
     used = [name for name in ["system", *factors] if samples[name].n_unique() > 1]
     if len(samples) < 3 or not used or (samples["value"] <= 0).any():
         return None
-    frame = samples.with_columns(pl.col("value").log().alias("y"), *(pl.col(name).fill_null("–") for name in used))
+    frame = samples.with_columns(pl.col("value").log().alias("y"))
     cell = frame.group_by(used, maintain_order=True).agg(pl.len().alias("n"), pl.col("y").mean().alias("mean"))
     cell = cell.with_row_index("cell")
-    frame = frame.join(cell.select(*used, "cell"), on=used)
+    frame = frame.join(cell.select(*used, "cell"), on=used, nulls_equal=True)
     of_cells = {name: numbered(cell, [name]) for name in used}
     n, means = cell["n"].to_numpy().astype(np.float64), cell["mean"].to_numpy()
     y, of = frame["y"].to_numpy(), frame["cell"].to_numpy().astype(np.int64)
