@@ -36,7 +36,7 @@ def test_page_judges(demands: dict[str, Path]) -> None:
     assert "fast pass pass middle pass – slow fail fail broken unsure –" in text
     assert "Answers in time at 200 a second at most 50.0 ms" in text
     assert "fast ++ · published ++ ++ ++" in text
-    assert "Of 3 published marks beside ours, 1 is the same, 1 differ by one step and 1 by more." in text
+    assert "3 published marks beside ours: 1 the same, 1 one step apart, 1 further apart." in text
     assert "middle mode plain" not in text  # one factor is left beside the steps: its level alone
     assert re.search(r"middle plain 400 400 400 at 800 it does not hold", text)
     assert re.search(r"fast plain 800 800, the highest 800", text)

@@ -74,7 +74,6 @@ class Variation:
     block_deviation: float | None  # standard deviation of the blocks, as a share of the value; None where not estimable
     start_deviation: float | None  # of the starts within a block, where a trial has several steps
     noise_deviation: float | None  # of what is left
-    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +16,7 @@ Codes = NDArray[np.int64]
 Term = tuple[str, float, int]  # name, sum of squares, degrees of freedom
 MOST_COLUMNS = 600  # of an unbalanced design; with more, interactions are not told apart
 MOST_BLOCKS = 1_500  # of an unbalanced design
+STARTS = "starts of a system"
 OVERLAP = "not to be told apart (unbalanced)"
 
 
@@ -24,50 +26,59 @@ def allocate(samples: pl.DataFrame, factors: list[str], steps: list[str], metric
     `samples` has the counted values of one metric without labels, all above zero or there is no result. After Jain
     1991, The Art of Computer Systems Performance Analysis, ch. 18 to 22: the total sum of squares around the mean is
     that of the cells (factors and interactions) plus that of the blocks plus the rest. Blocks are a random effect
-    (`deviations`).
+    (`_deviations`).
     """
     used = [name for name in ["system", *factors] if samples[name].n_unique() > 1]
     if len(samples) < 3 or not used or (samples["value"] <= 0).any():
         return None
     frame = samples.with_columns(pl.col("value").log().alias("y"))
     cell = frame.group_by(used, maintain_order=True).agg(pl.len().alias("n"), pl.col("y").mean().alias("mean"))
-    cell = cell.with_row_index("cell")
-    frame = frame.join(cell.select(*used, "cell"), on=used, nulls_equal=True)
-    of_cells = {name: numbered(cell, [name]) for name in used}
+    frame = frame.join(cell.with_row_index("cell").select(*used, "cell"), on=used, nulls_equal=True)
+    codes = {name: numbered(cell, [name]) for name in used}
     n, means = cell["n"].to_numpy().astype(np.float64), cell["mean"].to_numpy()
     y, of = frame["y"].to_numpy(), frame["cell"].to_numpy().astype(np.int64)
     total = float(np.sum((y - y.mean()) ** 2))
     if total == 0:
         return None
-    between = factorial(means, n, of_cells)
-    residuals = y - means[of]
+    trial_factors = [name for name in used if name not in steps]
+    kinds = frame.select(trial_factors).n_unique() if trial_factors else 1
+    trials = numbered(frame, ["trial"]) if len(trial_factors) < len(used) else None
     blocks = numbered(frame, ["block"])
-    blocks_squares, blocks_freedom = block_squares(residuals, of, blocks)
-    left = float(np.sum(residuals**2)) - blocks_squares
-    shares = [*between, ("blocks", blocks_squares, blocks_freedom)]
-    stepped = [name for name in used if name in steps]
-    if stepped:
-        whole = (
-            frame.select([name for name in used if name not in stepped]).n_unique() if len(used) > len(stepped) else 1
-        )
-        starts = _start_squares(residuals, blocks, numbered(frame, ["trial"]), whole)
-        shares.append(("starts of a system", *starts))
-        left -= starts[0]
-    freedom = len(y) - 1 - sum(share[2] for share in shares)
-    shares.append(("rest", max(left, 0.0), max(freedom, 0)))
-    possible = int(np.prod([level.max() + 1 for level in of_cells.values()]))
-    deviations = _deviations(shares, blocks, frame)
+    terms = factorial(means, n, codes)
+    terms += _random(y - means[of], Design(of, blocks, trials, kinds), len(y) - len(cell))
+    block_deviation, start_deviation, noise_deviation = _deviations(terms, blocks, frame)
     return Variation(
         metric=metric,
         observations=len(y),
         cells=len(cell),
-        empty=possible - len(cell),
-        balanced=bool((n == n[0]).all()) and possible == len(cell),
-        shares=[Share(name, squares, freedom, squares / total) for name, squares, freedom in shares],
-        block_deviation=deviations[0],
-        start_deviation=deviations[1],
-        noise_deviation=deviations[2],
+        empty=int(np.prod([level.max() + 1 for level in codes.values()])) - len(cell),
+        balanced=balanced(n, codes),
+        shares=[Share(name, squares, freedom, squares / total) for name, squares, freedom in terms],
+        block_deviation=block_deviation,
+        start_deviation=start_deviation,
+        noise_deviation=noise_deviation,
     )
+
+
+@dataclass(frozen=True)
+class Design:
+    """Where each value belongs: its cell, its block, and its trial where a trial has several; kinds of trials."""
+
+    cell: Codes
+    block: Codes
+    trial: Codes | None
+    kinds: int
+
+
+def _random(residuals: Vector, design: Design, freedom: int) -> list[Term]:
+    """What is left within the cells: of blocks, of starts where a trial has several steps, and the rest."""
+    terms = []
+    if design.block.max() > 0:
+        terms.append(("blocks", *block_squares(residuals, design.cell, design.block)))
+    if design.trial is not None:
+        terms.append((STARTS, *_start_squares(residuals, design.block, design.trial, design.kinds)))
+    left = float(np.sum(residuals**2)) - sum(squares for _, squares, _ in terms)
+    return [*terms, ("rest", max(left, 0.0), max(freedom - sum(used for *_, used in terms), 0))]
 
 
 def factorial(means: Vector, n: Vector, codes: dict[str, Codes]) -> list[Term]:
@@ -194,7 +205,7 @@ def _deviations(
         found, freedom = squares.get(name, (0.0, 0))
         return found / freedom if freedom > 0 else None
 
-    rest, starts, blocks = mean("rest"), mean("starts of a system"), mean("blocks")
+    rest, starts, blocks = mean("rest"), mean(STARTS), mean("blocks")
     noise = starts if starts is not None else rest
     per_block = len(block) / (int(block.max()) + 1)
     per_trial = len(frame) / frame["trial"].n_unique()

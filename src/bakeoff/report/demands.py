@@ -150,6 +150,6 @@ def _published(assessed: list[Assessed]) -> list[str]:
         return []
     more = sum(many for steps, many in apart.items() if steps > 1)
     return [
-        f"Of {numbers.count(every, 'published mark')} beside ours, {apart[0]} {'is' if apart[0] == 1 else 'are'} the "
-        f"same, {apart[1]} differ by one step and {more} by more."
+        f"{numbers.count(every, 'published mark')} beside ours: {apart[0]} the same, {apart[1]} one step apart, "
+        f"{more} further apart."
     ]

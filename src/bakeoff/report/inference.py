@@ -158,7 +158,7 @@ def _warm_ups(analysis: Analysis) -> Section | None:
     lines = [
         [
             one.system, place(analysis, one.cell), str(one.series), f"{one.settled_at:.2f}", f"{one.latest:.2f}",
-            f"{one.length:.2f}", "" if one.gain is None else percent(one.gain - 1), str(one.unsettled) or "0",
+            f"{one.length:.2f}", "" if one.gain is None else percent(one.gain - 1), str(one.unsettled),
         ]
         for one in analysis.warm_ups
     ]  # fmt: skip
