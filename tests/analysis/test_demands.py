@@ -150,13 +150,14 @@ def test_drift_is_found_and_blocks_remove_it(store: Store) -> None:
     assert (found.trials, found.blocks, len(found.points)) == (72, 12, 18)
 
 
-def test_simulated_drift_interval_covers_none() -> None:
+@pytest.mark.parametrize("many", [3, 12])
+def test_simulated_drift_interval_covers_none(many: int) -> None:
     """Runs without drift whose blocks differ by 2%: the interval holds 0 in 92 to 98.5% of 400."""
     rng = np.random.default_rng(3)
-    many, each = 12, 6
+    each = 6
     block = np.repeat(np.arange(many), each)
     started = pl.DataFrame({"trial": np.arange(many * each), "started_at": np.arange(many * each, dtype=float)})
-    holds = 0
+    holds = inside = 0
     for _ in range(400):
         system = np.concatenate([rng.permutation(each) for _ in range(many)])
         y = rng.normal(0, 0.02, many)[block] + rng.normal(0, 0.01, many * each) + system
@@ -166,7 +167,10 @@ def test_simulated_drift_interval_covers_none() -> None:
         found = drift.drift(frame, started, [], [], "elapsed")
         assert found and found.low is not None and found.high is not None
         holds += found.low <= 0 <= found.high
+        assert found.left_low is not None and found.left_high is not None
+        inside += found.left_low <= 0 <= found.left_high
     assert 0.92 <= holds / 400 <= 0.985
+    assert 0.92 <= inside / 400 <= 0.985
 
 
 def test_few_replications_need_all_values_inside(store: Store) -> None:

@@ -91,7 +91,7 @@ def test_page_needs_no_network_and_no_script(paper: Any) -> None:
 
 def test_page_has_a_chart_of_each_kind_for_both_widths(paper: Any) -> None:
     text = paper.text("html")
-    assert text.count("<svg") == 2 + 2 + 6 + 1  # the last is the drift
+    assert text.count("<svg") == 2 + 2 + 6 + 2  # the last are the drift
     assert "var(--ink)" in text and "#1b1f24" not in text.partition("</style>")[2]
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from bakeoff.analysis import bootstrap, comparison, geometric, pairs, summary
 from bakeoff.analysis.findings import MetricInfo
 from bakeoff.analysis.judging import Evidence
-from bakeoff.analysis.numbers import number
+from bakeoff.analysis.numbers import plain
 from bakeoff.analysis.published import Published
 from bakeoff.analysis.results import Assessed, Mark
 from bakeoff.criteria import RELIABILITY, Assessment, Criterion
@@ -42,10 +42,9 @@ def assess(found: Assessing) -> list[Assessed]:
         reliable = criterion.metric == RELIABILITY
         title = criterion.title or ("Reliability" if reliable else found.metrics[criterion.metric].title)
         marks = _reliability(name, rule, criterion, found) if reliable else _relative(name, rule, criterion, found)
-        said = [f"{number(bound)}{'' if reliable else '×'}" for bound in rule]
-        kind = "right answers of at least" if reliable else "at most"
-        text = f"{kind} " + ", ".join(f"{bound} {mark}" for bound, mark in zip(said, MARKS, strict=False))
-        assessed.append(Assessed(name, title, f"{text}{'' if reliable else ' of the best'}; else --", marks))
+        bounds = [f"{mark} {plain(bound)}" for mark, bound in zip(MARKS, rule, strict=False)]
+        kind = "at least this share right" if reliable else "at most this many times the best"
+        assessed.append(Assessed(name, title, f"{kind}: {', '.join(bounds)}; else {MARKS[-1]}", marks))
     return assessed
 
 

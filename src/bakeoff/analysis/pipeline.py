@@ -58,6 +58,7 @@ def analyse(data: RunData) -> Analysis:
     mine = (pl.col("metric") == experiment.main_metric) & (pl.col("labels") == "") & (pl.col("procedure") == kind)
     counted = data.samples.filter(mine & pl.col("counted"))
     steps_of = list(experiment.step_factors)
+    order = {cell_text(cell): place for place, cell in enumerate(cells)}
     known = judging.evidence(data, groups, summaries, cells)
     units, titles = ({name: getattr(info, key) for name, info in kinds.items()} for key in ("unit", "title"))
     levels = {name: _numbers(factor) for name, factor in experiment.factors.items()}
@@ -106,8 +107,9 @@ def analyse(data: RunData) -> Analysis:
             FigureSpec(f.title, f.metric, f.x, f.where, f.systems, " ".join((f.note or "").split()))
             for f in experiment.figures
         ],
-        rankings=pairs.rankings(
-            groups.filter(mine), factors, kinds[experiment.main_metric], experiment.equivalence, seed
+        rankings=sorted(
+            pairs.rankings(groups.filter(mine), factors, kinds[experiment.main_metric], experiment.equivalence, seed),
+            key=lambda ranking: order.get(cell_text(ranking.cell), len(cells)),
         ),
         variation=variation.allocate(counted, factors, steps_of, experiment.main_metric),
         drift=drift.drift(

@@ -37,7 +37,7 @@ def _requirements(analysis: Analysis) -> Section | None:
 def bound(asked: Requirement | Knee, unit: str) -> str:
     """A bound in words, such as `99th percentile at most 50 ms`."""
     scale = numbers.scale(unit, [asked.limit])
-    return f"{asked.title} {asked.bound} {numbers.number(scale.of(asked.limit))} {scale.unit}".rstrip()
+    return f"{asked.title} {asked.bound} {numbers.plain(asked.limit / scale.size)} {scale.unit}".rstrip()
 
 
 def _judged(analysis: Analysis, requirement: Requirement) -> Grid:
@@ -46,7 +46,7 @@ def _judged(analysis: Analysis, requirement: Requirement) -> Grid:
     unit = f", {scale.unit}" if scale.unit else ""
     return Grid(
         ["system", "cell", "n", f"median{unit} (95% interval)", f"inside the bound by{unit}", "verdict", "reason"],
-        "llrrrll",
+        "llrrrln",
         [_line(analysis, one, scale) for one in ordered],
         title=f"{bound(requirement, requirement.unit)}: every cell",
         folded=True,
@@ -73,7 +73,7 @@ def _knees(analysis: Analysis) -> Section | None:
     grids = [
         Grid(
             ["system", "cell", "holds up to", "not ruled out up to", "throughput there, 1/s", "why not further"],
-            "llrrrl",
+            "llrrrn",
             [_knee(analysis, knee) for knee in knees],
             title=title,
         )
@@ -131,7 +131,7 @@ def _criterion(one: Assessed) -> Grid:
     share = any(mark.low is None and mark.ratio is not None and mark.ratio < 1 for mark in one.marks)
     return Grid(
         ["system", "mark", "share of trials" if share else "times the best (95% interval)", "published", "note"],
-        "llrll",
+        "llrln",
         lines,
         title=f"{one.title}: {one.rule}",
         folded=True,

@@ -7,12 +7,16 @@ from html import escape
 
 from bakeoff.analysis.results import Drift
 
-WIDTH, HEIGHT = 760, 170
+HEIGHT = 170
 LEFT, RIGHT, TOP, BOTTOM = 64, 12, 10, 26
 
 
-def draw(drift: Drift) -> str:
-    """An SVG of shapes and texts in the page's colours."""
+def draw(drift: Drift) -> tuple[str, str]:
+    """SVGs of shapes and texts in the page's colours, for wide and narrow pages."""
+    return _draw(drift, 760), _draw(drift, 350)
+
+
+def _draw(drift: Drift, width: int) -> str:
     reach = _round(
         max(
             [abs(v) for _, *values in drift.points for v in values]
@@ -21,7 +25,7 @@ def draw(drift: Drift) -> str:
     )
 
     def x(order: float) -> str:
-        return f"{LEFT + order * (WIDTH - LEFT - RIGHT):.1f}"
+        return f"{LEFT + order * (width - LEFT - RIGHT):.1f}"
 
     def y(share: float) -> str:
         return f"{TOP + (1 - share / reach) / 2 * (HEIGHT - TOP - BOTTOM):.1f}"
@@ -47,7 +51,7 @@ def draw(drift: Drift) -> str:
         )
     said = escape(f"Drift of {drift.trials} trials: {drift.change:+.2%} from the first to the last", quote=True)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}" width="{width}" height="{HEIGHT}" '
         f'font-size="12" font-family="inherit" role="img" aria-label="{said}">{"".join(parts)}</svg>'
     )
 

@@ -72,7 +72,7 @@ def _pairs(analysis: Analysis) -> Grid:
         for pair in ranking.pairs
     ]  # fmt: skip
     heads = ["cell", "system", "against", "n", "ratio (95% interval)", "p (Holm)", "Cliff's δ", "verdict"]
-    return Grid(heads, "lllrrrrl", lines, title=f"All {numbers.count(len(lines), 'pair')}", folded=True)
+    return Grid(heads, "lllrrrrl", lines, title="All pairs", folded=True)
 
 
 def _scaling(analysis: Analysis) -> Section | None:
@@ -80,26 +80,41 @@ def _scaling(analysis: Analysis) -> Section | None:
         return None
     info = analysis.metrics[analysis.primary]
     scale = numbers.scale(info.unit, [abs(y) for line in analysis.trends for y in line.y])
-    lines = [_trend(line, scale) for line in analysis.trends]
+    order = [state.name for state in analysis.systems]
+    trends = sorted(analysis.trends, key=lambda line: (line.parameter, str(line.fixed), order.index(line.system)))
     said = [
         f"{info.title} over each number that is varied while the others stay: a straight line y = a + b x, and a power "
-        "law y = c x^k. An exponent k of 1 is growth in proportion, 0 none. The second R² is that of the logarithms."
+        "law y = c x^k. An exponent k of 1 is growth in proportion, 0 none. R² of power laws is that of the logarithms."
     ]
     unit = f", {scale.unit}" if scale.unit else ""
-    heads = ["system", "over x", "fixed", f"b{unit} each", f"a{unit}", "R²", "k", "R²"]
-    return Section("Scaling", said, [Grid(heads, "lllrrrrr", lines, title="Trend lines", folded=len(lines) > FEW)])
+    first, folded = ["system", "over x", "fixed"], len(trends) > FEW
+    lines = [[*_place(analysis, line), *_line(line, scale)] for line in trends]
+    powers = [[*_place(analysis, line), *_power(line, scale)] for line in trends if line.exponent is not None]
+    grids = [Grid([*first, f"b{unit} each", f"a{unit}", "R²"], "lllrrr", lines, "Straight lines", folded)]
+    if powers:
+        grids.append(Grid([*first, "exponent k", f"c{unit}", "R²"], "lllrrr", powers, "Power laws", folded))
+    return Section("Scaling", said, grids)
 
 
-def _trend(line: Trend, scale: numbers.Scale) -> list[str]:
-    fixed = ", ".join(f"{name} {_level(value)}" for name, value in line.fixed.items())
+def _place(analysis: Analysis, line: Trend) -> list[str]:
+    fixed = {name: value for name, value in line.fixed.items() if name not in analysis.constants}
+    return [line.system, line.parameter, ", ".join(f"{name} {_level(value)}" for name, value in fixed.items())]
+
+
+def _line(line: Trend, scale: numbers.Scale) -> list[str]:
     return [
-        line.system, line.parameter, fixed,
         _interval(scale.of(line.slope), scale.of(line.slope_low), scale.of(line.slope_high)),
         _interval(scale.of(line.intercept), scale.of(line.intercept_low), scale.of(line.intercept_high)),
         "" if line.r_squared is None else f"{line.r_squared:.3f}",
-        "–" if line.exponent is None else numbers.with_interval(line.exponent, line.exponent_low, line.exponent_high),
+    ]
+
+
+def _power(line: Trend, scale: numbers.Scale) -> list[str]:
+    return [
+        numbers.with_interval(line.exponent, line.exponent_low, line.exponent_high),
+        numbers.ENDLESS if line.factor is None else f"{line.factor / scale.size:.3g}",
         "" if line.power_r_squared is None else f"{line.power_r_squared:.3f}",
-    ]  # fmt: skip
+    ]
 
 
 def _level(value: object) -> str:
@@ -122,7 +137,7 @@ def _variation(analysis: Analysis) -> Section | None:
     said = [
         f"How much of the variation of {title} (its logarithm) each factor stands for, over "
         f"{numbers.count(found.observations, 'value')} in {numbers.count(found.cells, 'cell')}. An interaction is what "
-        "two factors do together beyond what each does alone."
+        "two factors do together beyond what each does alone; d. f. are degrees of freedom."
     ]
     if found.empty:
         some = numbers.count(found.empty, "combination")
@@ -144,7 +159,7 @@ def _variation(analysis: Analysis) -> Section | None:
         said.append(f"As standard deviations of the value: {', '.join(deviations)}.")
     lines = [[_source(analysis, s.source), f"{s.share:.2%}", str(s.freedom)] for s in found.shares]
     bars = [max(s.share, 0.0) for s in found.shares]
-    grid = Grid(["source", "share of the variation", "degrees of freedom"], "lrr", lines, bars=bars)
+    grid = Grid(["source", "share", "d. f."], "lrr", lines, bars=bars)
     return Section("Where the variation comes from", said, [grid])
 
 
@@ -155,12 +170,13 @@ def _source(analysis: Analysis, source: str) -> str:
 def _warm_ups(analysis: Analysis) -> Section | None:
     if not analysis.warm_ups:
         return None
+    order = [state.name for state in analysis.systems]
     lines = [
         [
             one.system, place(analysis, one.cell), str(one.series), f"{one.settled_at:.2f}", f"{one.latest:.2f}",
             f"{one.length:.2f}", "" if one.gain is None else percent(one.gain - 1), str(one.unsettled),
         ]
-        for one in analysis.warm_ups
+        for one in sorted(analysis.warm_ups, key=lambda one: order.index(one.system))
     ]  # fmt: skip
     heads = [
         "system", "cell", "warm-ups", "last change at, s", "latest, s", "length, s", "rate after / before", "unsettled",

@@ -26,4 +26,4 @@ def parts(analysis: Analysis, escape: Callable[[str], str], grid: Callable[..., 
 def _grid(one: Grid, escape: Callable[[str], str], grid: Callable[..., str]) -> list[str]:
     if len(one.lines) > MOST_LINES:
         return [escape(f"{one.title}: {len(one.lines):,} lines, which the page has.")]
-    return [*([escape(one.title)] if one.title else []), grid(one.heads, one.lines, one.sides)]
+    return [*([escape(one.title)] if one.title else []), grid(one.heads, one.lines, one.sides)]  # a note is on the left

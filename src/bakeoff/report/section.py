@@ -12,7 +12,10 @@ MOST_LINES = 200
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of texts. `sides` says l or r for each column; `bars` are shares (0 to 1) drawn beside the lines."""
+    """A table of texts. `sides` says l, r or n (a note, which may be long) for each column.
+
+    `bars` are shares (0 to 1) drawn beside the lines.
+    """
 
     heads: list[str]
     sides: str
@@ -39,7 +42,7 @@ class Section:
     title: str
     said: list[str]
     grids: list[Grid] = field(default_factory=list)
-    picture: str = ""  # SVG of our own
+    picture: tuple[str, ...] = ()  # SVGs of our own, for wide and narrow pages
     caption: str = ""
 
 
