@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bakeoff.analysis import bootstrap, comparison, geometric, summary, trend
+from bakeoff.analysis import bootstrap, comparison, geometric, ranks, summary, trend
 from bakeoff.analysis.findings import Comparison, Group, MetricInfo
 
 TIME = MetricInfo("elapsed", "Elapsed time", "s", "lower")
@@ -209,7 +209,17 @@ def test_values_of_zero_have_no_ratio() -> None:
     assert found.ratio is None and comparison.judge([found], TIME, 0.05)[0].verdict == "unsure"
 
 
-@pytest.mark.parametrize("n", [5, 10])
+def test_log_t_is_scipys() -> None:
+    rng = np.random.default_rng(2)
+    ours, theirs = rng.lognormal(0, 0.1, (2, 5, 3))
+    expected = stats.ttest_ind(np.log(ours), np.log(theirs), axis=1).pvalue
+    assert ranks.log_t(ours, theirs) == pytest.approx(expected)
+    assert ranks.log_t(np.ones(3), np.ones(3)) == 1 and ranks.log_t(np.ones(3), np.full(3, 2.0)) == 0
+    test = comparison.rank_test(ours[0], theirs[0])
+    assert test and test.name == "t of logarithms" and test.p == pytest.approx(expected[0])
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 10])
 def test_simulated_a_a_verdicts(n: int) -> None:
     """Two equal systems: a false faster or slower in at most 5% of 1,000 comparisons."""
     rng = np.random.default_rng(n)
