@@ -7,15 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.metrics import STANDARD
+from bakeoff import formula
+from bakeoff.metrics import DERIVED, STANDARD
 from labs import TestLab
 
 ROOT = Path(__file__).parent.parent
 
 
 def test_metrics_are_defined_once() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (\S+) \| (\w+) \|", (ROOT / "docs/metrics.md").read_text(), re.MULTILINE)
+    standard, _, derived = (ROOT / "docs/metrics.md").read_text().partition("## Derived metrics")
+    rows = re.findall(r"^\| `(\w+)` \| (\S+) \| (\w+) \|", standard, re.MULTILINE)
     assert rows == [(name, metric.unit, metric.better) for name, metric in STANDARD.items()]
+    rows = re.findall(r"^\| `(\w+)` \| (\S+) \| (\w+) \| `(.+?)`(?: over `(\w+)`)? \|", derived, re.MULTILINE)
+    assert rows == [(name, m.unit, m.better, m.formula, m.over) for name, m in DERIVED.items()]
+
+
+def test_derived_metrics_are_made_of_what_is_defined() -> None:
+    for metric in DERIVED.values():
+        used = formula.names(metric.formula) | ({metric.over} if metric.over else set())
+        assert used <= set(STANDARD) | metric.constants
 
 
 @pytest.mark.real

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bakeoff import formula
+from bakeoff.criteria import check_criteria, check_match, check_metric
 from bakeoff.experiment import BUILT_IN, Experiment, parameter_names
-from bakeoff.metrics import STANDARD
+from bakeoff.metrics import DERIVED, STANDARD
 from bakeoff.quantities import problem
 
 
@@ -14,6 +15,7 @@ def check(experiment: Experiment) -> None:
     _metrics(experiment)
     _figures(experiment)
     _constraints(experiment)
+    check_criteria(experiment)
     _factors(experiment)
 
 
@@ -56,7 +58,7 @@ RESERVED_FACTORS = frozenset(
 
 
 def _factors(experiment: Experiment) -> None:
-    setters: dict[str, str] = {}
+    setters = dict.fromkeys(experiment.constants, "constants")
     for name, factor in experiment.factors.items():
         if name in RESERVED_FACTORS:
             raise problem(f"a factor cannot be called {name!r}", "give it another name", f"factors.{name}")
@@ -68,8 +70,8 @@ def _factors(experiment: Experiment) -> None:
                 )
             if parameter in setters:
                 where = f"factors.{name}"
-                raise problem(f"{parameter!r} is set by the factor {setters[parameter]} too", "keep one of them", where)
-            setters[parameter] = name
+                raise problem(f"{parameter!r} is set by {setters[parameter]} too", "keep one of them", where)
+            setters[parameter] = f"the factor {name}"
             lacking = [level for level, own in zip(factor.levels, sets, strict=True) if parameter not in own]
             if lacking:
                 where = f"factors.{name}.levels.{lacking[0]}"
@@ -89,27 +91,32 @@ def _systems(experiment: Experiment) -> None:
 
 
 def _metrics(experiment: Experiment) -> None:
-    known = set(experiment.metrics)
     for name, metric in experiment.metrics.items():
         if metric.formula:
             _formula(experiment, name, (name,))
-        if not (metric.marker or metric.result or metric.formula) and name not in STANDARD:
+        if metric.marker or metric.result or metric.formula or name in STANDARD:
+            continue
+        if name not in DERIVED:
             raise problem(
                 "this is no standard metric and it has no source",
-                f"add marker, result or formula; standard metrics are {', '.join(sorted(STANDARD))}",
+                f"add marker, result or formula; standard metrics are {', '.join(sorted({**STANDARD, **DERIVED}))}",
                 f"metrics.{name}",
             )
-    used = [("primary", experiment.primary)] if experiment.primary else []
-    used += [(f"requirements.{i}.metric", need.metric) for i, need in enumerate(experiment.requirements)]
-    for where, name in used:
-        if name not in known:
-            raise problem(f"{name!r} is none of the metrics", f"use one of {', '.join(sorted(known))}", where)
+        lacking = DERIVED[name].constants - set(experiment.constants)
+        if lacking:
+            raise problem(
+                f"this metric needs the constant {min(lacking)!r}",
+                f"add it, such as `constants: {{{min(lacking)}: 0.0275}}`",
+                f"metrics.{name}",
+            )
+    if experiment.primary:
+        check_metric(experiment, experiment.primary, "primary")
 
 
 def _formula(experiment: Experiment, name: str, way: tuple[str, ...]) -> None:
     """The names of a formula are parameters or other metrics, and it does not lead back to itself."""
     text = experiment.metrics[name].formula
-    known = parameter_names(experiment) | set(STANDARD) | set(experiment.metrics)
+    known = parameter_names(experiment) | set(experiment.constants) | set(STANDARD) | set(experiment.metrics)
     for used in sorted(formula.names(text)) if text else ():
         if used in way:
             raise problem(f"the formula leads back to {used!r}", "break the circle", f"metrics.{way[0]}.formula")
@@ -122,39 +129,16 @@ def _formula(experiment: Experiment, name: str, way: tuple[str, ...]) -> None:
 
 def _figures(experiment: Experiment) -> None:
     for index, figure in enumerate(experiment.figures):
-        if figure.metric not in experiment.metrics:
-            mend = f"use one of {', '.join(sorted(experiment.metrics))}"
-            raise problem(f"{figure.metric!r} is none of the metrics", mend, f"figures.{index}.metric")
+        check_metric(experiment, figure.metric, f"figures.{index}.metric")
         if figure.x is not None and figure.x not in experiment.factors:
             mend = f"use one of {', '.join(experiment.factors)}"
             raise problem(f"there is no factor {figure.x!r}", mend, f"figures.{index}.x")
-        _match(experiment, figure.where, f"figures.{index}.where")
+        check_match(experiment, figure.where, f"figures.{index}.where")
 
 
 def _constraints(experiment: Experiment) -> None:
     for index, constraint in enumerate(experiment.constraints):
         for match in (constraint.exclude, constraint.when, constraint.only):
-            _match(experiment, match or {}, f"constraints.{index}")
+            check_match(experiment, match or {}, f"constraints.{index}")
     for index, repeat in enumerate(experiment.repeat):
-        _match(experiment, repeat.cells, f"repeat.{index}.cells")
-    for index, need in enumerate(experiment.requirements):
-        _match(experiment, need.cells or {}, f"requirements.{index}.cells")
-
-
-def _match(experiment: Experiment, match: dict[str, list[str]], key: str) -> None:
-    for factor, levels in match.items():
-        known = experiment.systems if factor == "system" else experiment.factors.get(factor, None)
-        if known is None:
-            raise problem(
-                f"there is no factor {factor!r}",
-                f"use system or one of {', '.join(experiment.factors) or '(no factors)'}",
-                key,
-            )
-        names = known if isinstance(known, list) else list(known.levels)
-        wrong = [level for level in levels if level not in names]
-        if wrong:
-            raise problem(
-                f"{factor} has no level {wrong[0]!r}",
-                f"use one of {', '.join(names)}",
-                key,
-            )
+        check_match(experiment, repeat.cells, f"repeat.{index}.cells")

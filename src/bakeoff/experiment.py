@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from bakeoff import formula
+from bakeoff.criteria import Assessment, Knee, Requirement
+from bakeoff.names import LevelName, Match, Name, Parameter, Scalar, SystemName, level_name
 from bakeoff.procedure import Procedure
 from bakeoff.quantities import Seconds, problem
 from bakeoff.yamlfile import Strict
-
-Scalar = bool | int | float | str
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
-Name = Annotated[str, StringConstraints(pattern=NAME)]
-Parameter = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-SystemName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*(:[A-Za-z0-9][A-Za-z0-9._+-]*)?$")]
 
 
 def _formula(text: str) -> str:
@@ -39,12 +35,6 @@ def _levels(levels: Any) -> Any:
     return named
 
 
-def level_name(level: Scalar) -> str:
-    """The name of a plain level: its text as YAML writes it."""
-    return str(level).lower() if isinstance(level, bool) else str(level)
-
-
-LevelName = Annotated[str, StringConstraints(pattern=r"^[^\s=]+$")]
 Levels = Annotated[
     dict[LevelName, Scalar | dict[Parameter, Scalar]],
     Field(min_length=1, description="A list of plain values, or names with the parameters that each sets"),
@@ -59,22 +49,6 @@ class Factor(Strict):
     unit: str | None = None
     within: bool = Field(False, description="The levels are steps of one trial, not cells of their own")
     levels: Levels
-
-
-Match = Annotated[
-    dict[str, list[str]],
-    BeforeValidator(
-        lambda match: (
-            {
-                key: [level_name(v) for v in (value if isinstance(value, list) else [value])]
-                for key, value in match.items()
-            }
-            if isinstance(match, dict)
-            else match
-        ),
-        json_schema_input_type=dict[str, Scalar | list[Scalar]],
-    ),
-]
 
 
 class Constraint(Strict):
@@ -148,22 +122,6 @@ class Figure(Strict):
         return self
 
 
-class Requirement(Strict):
-    """A bound that a system must hold to be eligible."""
-
-    metric: str
-    at_most: float | None = None
-    at_least: float | None = None
-    systems: list[SystemName] | None = None
-    cells: Match | None = None
-
-    @model_validator(mode="after")
-    def _one_bound(self) -> Requirement:
-        if (self.at_most is None) == (self.at_least is None):
-            raise problem("a requirement has one bound", "write either `at_most:` or `at_least:`")
-        return self
-
-
 class Validity(Strict):
     """From where on a trial's numbers are not trusted."""
 
@@ -231,6 +189,9 @@ class Experiment(Strict):
     equivalence: float = Field(0.05, gt=0, lt=1, description="a ratio within this margin of 1 counts as the same")
     builds: BuildPlan | None = None
     requirements: list[Requirement] = []
+    knees: list[Knee] = Field([], description="up to which level of a factor a bound holds")
+    assessment: Assessment | None = None
+    constants: dict[Parameter, float] = Field({}, description="numbers that formulas use, such as a price")
     figures: list[Figure] = Field([], description="charts in this order; without any, the main metric's are made")
     validity: Validity = Validity()
     place: Literal["here", "namespace"] = Field(

@@ -14,6 +14,21 @@ class Standard(NamedTuple):
     key: str  # of the instrument's result
 
 
+class Derived(NamedTuple):
+    """A metric that is worked out from observations of the same trial and step, where an experiment names it.
+
+    With `over`, the sums of both from the system's start up to the step are divided: the CPU time of the phase `start`
+    counts, that of a warm-up and its requests do not.
+    """
+
+    title: str
+    unit: str
+    better: str
+    formula: str
+    over: str = ""
+    constants: frozenset[str] = frozenset()  # what the experiment's `constants:` must have
+
+
 STANDARD: dict[str, Standard] = {
     "wall": Standard("Time from start to end", "s", "lower", "wall_s"),
     "cpu": Standard("CPU time", "s", "lower", "cpu_s"),
@@ -45,3 +60,21 @@ STANDARD: dict[str, Standard] = {
     "build_time": Standard("Build time", "s", "lower", "build_time"),
     "artefact_size": Standard("Size of the artefacts", "B", "lower", "artefact_size"),
 }
+
+DERIVED: dict[str, Derived] = {
+    "context_switches": Derived("Context switches", "1", "lower", "voluntary_switches + involuntary_switches"),
+    "cpus_used": Derived("CPUs in use on average", "1", "neither", "cpu / wall"),
+    "requests_per_cpu": Derived("Right answers a second of CPU time", "1/s", "higher", "1 / cpu_per_request"),
+    "cumulative_requests_per_cpu": Derived(
+        "Right answers a second of CPU time, from the start", "1/s", "higher", "requests - errors", "cpu"
+    ),
+    "memory_per_throughput": Derived("Memory for a right answer a second", "B·s", "lower", "peak_memory / throughput"),
+    "switches_per_request": Derived(
+        "Context switches a request", "1", "lower", "(voluntary_switches + involuntary_switches) / requests"
+    ),
+    "error_share": Derived("Share of requests that failed", "1", "lower", "errors / requests"),
+    "cost_per_billion": Derived(
+        "Cost of 10^9 right answers", "USD", "lower", "1e9 * cpu_per_request / 3600 * usd_per_cpu_hour",
+        constants=frozenset({"usd_per_cpu_hour"}),
+    ),
+}  # fmt: skip

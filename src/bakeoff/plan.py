@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.errors import BadInput
-from bakeoff.experiment import Constraint, Experiment, Scalar
+from bakeoff.experiment import Constraint, Experiment
+from bakeoff.names import Scalar
 
 Cell = dict[str, str]
 MOST_TRIALS = 1_000_000

@@ -16,10 +16,11 @@ from typing import Any
 
 from bakeoff import cache, toolbox
 from bakeoff.errors import BadInput, CannotRun
-from bakeoff.experiment import PLACEHOLDER, Scalar
+from bakeoff.experiment import PLACEHOLDER
 from bakeoff.instruments import Watched, execute
 from bakeoff.lab import Lab
 from bakeoff.leftovers import owned
+from bakeoff.names import Scalar
 from bakeoff.procedure import Limits
 from bakeoff.system import Command, System
 from bakeoff.toolbox import ToolState

@@ -55,7 +55,23 @@ def resolve(experiment: Experiment, profile: str | None, file: Path | str = "exp
     for figure in data["figures"]:
         if figure["systems"] is not None:
             figure["systems"] = [name for name in figure["systems"] if name in data["systems"]]
+    _narrow_criteria(data)
     return yamlfile.validate(data, Experiment, f"{file} (profile {profile})")
+
+
+def _narrow_criteria(data: dict[str, Any]) -> None:
+    """Requirements, knees and criteria about the systems and levels that the profile has kept; those of others go."""
+    for key in ("requirements", "knees"):
+        for one in data[key]:
+            if one["systems"] is not None:
+                one["systems"] = [name for name in one["systems"] if name in data["systems"]]
+        data[key] = [
+            one for one in data[key] if one["systems"] != [] and _still_applies({"exclude": one["cells"]}, data)
+        ]
+    if data["assessment"]:
+        kept = data["assessment"]["criteria"]
+        kept = {name: one for name, one in kept.items() if _still_applies({"exclude": one["cells"]}, data)}
+        data["assessment"] = data["assessment"] | {"criteria": kept} if kept else None
 
 
 def _level(factor: Factor, level: str, values: object, key: str, file: Path | str) -> object:

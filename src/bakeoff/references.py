@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bakeoff.errors import BadInput
 
+MARKS = ("++", "+", "o", "-", "--")  # of rows with the metric `assessment`
 COLUMNS = ["target", "factors", "metric", "unit", "value", "source"]
 
 
@@ -29,7 +30,7 @@ def read(file: Path) -> list[dict[str, str]]:
                 try:
                     finite = math.isfinite(float(row["value"]))
                 except (TypeError, ValueError):
-                    finite = False
+                    finite = row["metric"] == "assessment" and row["value"] in MARKS
                 if not finite:
                     raise BadInput(
                         f"{row['value']!r} is no number",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,16 +36,37 @@ def settled(rates: Sequence[float]) -> bool:
     return probability(recent) > 0.05
 
 
+def change_points(rates: NDArray[np.float64]) -> list[int]:
+    """Where the rates change: the place of the first rate after each change, rising.
+
+    The test of `settled` on all rates, then on those before and after each change that it finds (binary segmentation,
+    Taylor 2000), as long as a piece has 8 rates.
+    """
+    found: list[int] = []
+    pieces = [(0, len(rates))]
+    while pieces:
+        start, end = pieces.pop()
+        piece = np.asarray(rates[start:end], dtype=float)
+        if len(piece) < LEAST or piece.mean() <= 0:
+            continue
+        at = int(np.argmax(np.abs(np.cumsum(piece - piece.mean())[:-1]))) + 1
+        matters = abs(piece[:at].mean() - piece[at:].mean()) > SMALL * piece.mean()
+        if matters and probability(piece) <= 0.05:
+            found.append(start + at)
+            pieces += [(start, start + at), (start + at, end)]
+    return sorted(found)
+
+
 def probability(rates: NDArray[np.float64]) -> float:
     """The share of orders of the rates whose cumulative sums go at least as far from 0 as in the order given."""
-    orders = np.array(list(_orders(len(rates))))
     deviations = rates - rates.mean()
-    farthest = np.abs(np.cumsum(deviations[orders], axis=1)).max(axis=1)
+    farthest = np.abs(np.cumsum(deviations[_orders(len(rates))], axis=1)).max(axis=1)
     return float(np.mean(farthest >= np.abs(np.cumsum(deviations)).max() * (1 - 1e-12)))
 
 
-def _orders(count: int) -> Iterable[Iterable[int]]:
+@lru_cache(maxsize=64)
+def _orders(count: int) -> NDArray[np.intp]:
     if count <= 6:
-        return itertools.permutations(range(count))
+        return np.array(list(itertools.permutations(range(count))))
     generator = np.random.default_rng(0)
-    return (generator.permutation(count) for _ in range(PERMUTATIONS))
+    return np.array([generator.permutation(count) for _ in range(PERMUTATIONS)])

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from bakeoff.experiment import Expect, Name, Parameter, Scalar
+from bakeoff.experiment import Expect
+from bakeoff.names import Name, Parameter, Scalar
 from bakeoff.quantities import Seconds, problem
 from bakeoff.yamlfile import Strict
 

@@ -18,7 +18,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from bakeoff import cache
-from bakeoff.experiment import Name
+from bakeoff.names import Name
 from bakeoff.quantities import Seconds, problem
 from bakeoff.system import Version
 from bakeoff.yamlfile import Strict

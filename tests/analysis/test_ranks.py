@@ -22,7 +22,7 @@ def test_rank_sum_is_scipys(n: int, digits: int) -> None:
 @pytest.mark.parametrize("n", [10, 15, 50, 60])
 def test_signed_rank_is_scipys(n: int, digits: int) -> None:
     rng = np.random.default_rng([n, digits])
-    for _ in range(10):
+    for _ in range(2 if n == 10 and digits == 1 else 10):  # scipy tries all signs there, which takes a second
         differences = rng.normal(0.2, size=n).round(digits)
         assert ranks.signed_rank(differences) == pytest.approx(stats.wilcoxon(differences).pvalue)
 

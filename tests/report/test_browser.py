@@ -16,8 +16,8 @@ ARGUMENTS = [
     "--disable-component-update", "--disable-sync", "--hide-scrollbars",
 ]  # fmt: skip
 HEADS = [
-    "Figures", "Tables", "Published figures beside ours", "Validity", "How it was measured", "Host and versions",
-    "How to repeat it",
+    "Figures", "Tables", "Further findings", "Published figures beside ours", "Validity", "How it was measured",
+    "Host and versions", "How to repeat it",
 ]  # fmt: skip
 
 # Pairs of texts in one figure whose boxes share more than a px, in any figure that is shown.

@@ -8,6 +8,7 @@ from bakeoff.analysis import brief
 from bakeoff.analysis.findings import Analysis, Comparison, GeometricMean
 from bakeoff.analysis.numbers import count, number, with_interval
 
+ORDER = ("pass", "fail", "unsure")
 SIDES = ("faster", "slower", "better", "worse", "higher", "lower")
 
 
@@ -17,10 +18,39 @@ def sentences(analysis: Analysis) -> list[str]:
     lines = [line for line in said if line]
     if not lines:
         lines = [_nothing(analysis)]
+    lines += _required(analysis)
     lines += [line for line in (_power(analysis), _published(analysis), _scaled(analysis)) if line]
     lines += _unavailable(analysis)
     lines += _unfinished(analysis)
     return lines
+
+
+def _required(analysis: Analysis) -> list[str]:
+    """Who meets the experiment's requirements, who fails which, and for whom it is not settled."""
+    by_system: dict[str, dict[str, list[str]]] = {}
+    for requirement in analysis.requirements:
+        for system, verdict in requirement.verdicts.items():
+            by_system.setdefault(system, {}).setdefault(verdict, []).append(f"“{requirement.title}”")
+    ready = {s.name for s in analysis.systems if s.status == "ready"}
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, of in by_system.items():
+        verdict = "fail" if "fail" in of else "unsure" if "unsure" in of else "pass"
+        if verdict != "unsure" or name in ready:
+            groups.setdefault((verdict, *(of[verdict] if verdict != "pass" else [])), []).append(name)
+    lines = []
+    for (verdict, *titles), names in sorted(groups.items(), key=lambda group: ORDER.index(group[0][0])):
+        one = len(names) == 1
+        if verdict == "pass":
+            lines.append(f"{_listed(names)} {'meets' if one else 'meet'} all requirements.")
+        elif verdict == "fail":
+            lines.append(f"{_listed(names)} {'fails' if one else 'fail'} {_listed(titles)}.")
+        else:
+            lines.append(f"It is not settled whether {_listed(names)} {'meets' if one else 'meet'} {_listed(titles)}.")
+    return lines
+
+
+def _listed(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def _unavailable(analysis: Analysis) -> list[str]:

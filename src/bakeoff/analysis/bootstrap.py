@@ -19,6 +19,7 @@ MOST_DRAWS = 10_000
 FEWEST_DRAWS = 1_000
 WORK = 1_000_000  # draws × replications, at most
 MOST_COUNTED = 255  # replications whose draws are counted in bytes
+MOST_KEPT = 20_000  # replications whose draws are counted at all
 PIECE = 4_000_000  # numbers held at once
 
 
@@ -173,26 +174,29 @@ def log_ratios(ours: Vector, baseline: Vector, seed: int) -> Vector:
     return np.asarray(np.log(resampled_medians(ours, seed)) - np.log(resampled_medians(baseline, seed)))
 
 
-def resampled_medians(values: Vector, seed: int) -> Vector:
-    """The median of each resample of `indices`, shape (draws,), without putting each one in order.
+def resampled_medians(values: Vector, seed: int, most: int | None = None) -> Vector:
+    """The median of each resample of `indices` (of the first `most`), shape (draws,), without ordering each one.
 
     The middle of a resample lies at the first of the ordered values up to which half of its draws fall.
     """
     n = len(values)
-    if n > MOST_COUNTED:
-        return median(values[indices(n, seed)])
+    if n > MOST_KEPT:
+        return median(values[indices(n, seed)[:most]])
     order = np.argsort(values)
     ordered = values[order]
-    sums = np.cumsum(_times(n, seed)[order], axis=0, dtype=np.uint8)
-    low, high = (np.add.reduce(sums <= middle, axis=0, dtype=np.uint8) for middle in ((n - 1) // 2, n // 2))
+    times = _times(n, seed)
+    sums = np.cumsum(times[order, :most], axis=0, dtype=times.dtype)
+    low, high = (np.add.reduce(sums <= middle, axis=0, dtype=times.dtype) for middle in ((n - 1) // 2, n // 2))
     return np.asarray((ordered[low] + ordered[high]) / 2)
 
 
 @lru_cache(maxsize=4)
-def _times(n: int, seed: int) -> NDArray[np.uint8]:
+def _times(n: int, seed: int) -> NDArray[np.uint8 | np.uint16]:
     """How often each of n values is in each resample, shape (n, draws)."""
     drawn = indices(n, seed)
-    return np.stack([(drawn == value).sum(axis=1) for value in range(n)]).astype(np.uint8)
+    places = drawn + n * np.arange(len(drawn))[:, None]
+    counted = np.bincount(places.ravel(), minlength=drawn.size).reshape(drawn.shape)
+    return np.ascontiguousarray(counted.T.astype(np.uint8 if n <= MOST_COUNTED else np.uint16))
 
 
 def percentile(resampled: Vector) -> tuple[float, float]:
@@ -208,3 +212,13 @@ def percentile(resampled: Vector) -> tuple[float, float]:
         float(parted[int(at)] + (at - int(at)) * (parted[min(int(at) + 1, last)] - parted[int(at)])) for at in places
     )
     return low, high
+
+
+def percentiles(resampled: Vector) -> Vector:
+    """The `percentile` interval of each row, shape (rows, 2)."""
+    last = resampled.shape[1] - 1
+    places = np.array([last * (1 - LEVEL) / 2, last * (1 + LEVEL) / 2])
+    lower = places.astype(int)
+    upper = np.minimum(lower + 1, last)
+    parted = np.partition(resampled, sorted({*lower.tolist(), *upper.tolist()}), axis=1)
+    return np.asarray(parted[:, lower] + (places - lower) * (parted[:, upper] - parted[:, lower]))

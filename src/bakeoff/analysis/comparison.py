@@ -41,11 +41,14 @@ def rank_test(ours: Vector, theirs: Vector) -> RankTest | None:
     """Tests whether one system's values tend to be higher; the values are paired by block. None below 2 pairs.
 
     From 10 pairs on the signed-rank test of the log ratios (Wilcoxon 1945, Biometrics 1); with fewer the rank sum test
-    (Mann & Whitney 1947, Ann. Math. Stat. 18), which does not use the pairs and can tell more from few values.
+    (Mann & Whitney 1947, Ann. Math. Stat. 18), which does not use the pairs and can tell more from few values. Below 4
+    no rank test can reach 5%: there it is Student's t of the logarithms.
     """
     n = len(ours)
     if n < 2:
         return None
+    if n < ranks.RANKS_FROM and (ours > 0).all() and (theirs > 0).all():
+        return RankTest(ranks.LOG_T, float(ranks.log_t(ours, theirs)), 0.0)
     if n >= SIGNED_RANK_FROM and (ours > 0).all() and (theirs > 0).all():
         differences = np.log(ours) - np.log(theirs)
         smallest = 2.0 ** (1 - n)
@@ -60,10 +63,8 @@ def holm(p: list[float]) -> list[float]:
     """p values corrected for their number, in the order given (Holm 1979, Scand. J. Stat. 6)."""
     order = np.argsort(p)
     corrected = np.empty(len(p))
-    highest = 0.0
-    for rank, index in enumerate(order):
-        highest = max(highest, min(1.0, (len(p) - rank) * p[index]))
-        corrected[index] = highest
+    raised = (len(p) - np.arange(len(p))) * np.asarray(p, dtype=np.float64)[order]
+    corrected[order] = np.maximum.accumulate(np.minimum(1.0, raised))
     return [float(value) for value in corrected]
 
 
@@ -112,7 +113,10 @@ def judge(family: list[Comparison], metric: MetricInfo, margin: float) -> list[C
             smallest = 2.0 ** (1 - comparison.pairs)
         low_power = comparison.pairs < 6 or smallest * len(tested) > ALPHA
         known = replace(comparison, p_holm=corrected.get(index), low_power=low_power)
-        judged.append(replace(known, verdict=verdict(known, metric, margin)))
+        said = verdict(known, metric, margin)
+        if said != "same" and known.test == ranks.LOG_T and (known.p or 0.0) >= ALPHA:
+            said = "unsure"  # below 4 pairs separate values are no rare chance
+        judged.append(replace(known, verdict=said))
     return judged
 
 

@@ -13,8 +13,9 @@ from sqlalchemy.sql import Select
 
 from bakeoff import flags as known_flags
 from bakeoff import plan, yamlfile
-from bakeoff.analysis import derived
+from bakeoff.analysis import derived, warmup
 from bakeoff.analysis.findings import SystemState
+from bakeoff.analysis.warmup import Warming
 from bakeoff.experiment import Experiment
 from bakeoff.store import Store
 from bakeoff.store.tables import flags, host_facts, metrics, observations, trials
@@ -43,6 +44,7 @@ class RunData:
     references: list[dict[str, Any]]
     host: dict[str, Any]
     states: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # moment, facts, around each trial
+    warm_ups: list[Warming] = field(default_factory=list)
     parts: list[RunData] = field(default_factory=list)  # the runs that this one was joined from (joined.py)
 
 
@@ -72,6 +74,7 @@ def load(store: Store, run: str) -> RunData:
         references=list(row["reference_rows"] or []),
         host=host,
         states=states,
+        warm_ups=warmup.read(store, row["id"]),
     )
 
 

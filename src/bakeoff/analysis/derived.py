@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from bakeoff import formula, plan
 from bakeoff.experiment import Experiment
+from bakeoff.metrics import DERIVED
 
 Vector = NDArray[np.float64]
 
@@ -69,22 +71,71 @@ def _node(node: ast.expr, columns: Mapping[str, Vector]) -> Any:
 
 def add(samples: pl.DataFrame, experiment: Experiment, parameters: dict[str, dict[str, Any]]) -> pl.DataFrame:
     """The samples with one more row for each derived metric of each trial and step that has what the formula needs."""
-    open_ones = {name: metric for name, metric in experiment.metrics.items() if metric.formula is not None}
+    open_ones = formulas(experiment)
     while open_ones:
-        ready = [
-            name
-            for name, metric in open_ones.items()
-            if not (formula.names(metric.formula or "") & set(open_ones)) - {name}
-        ]
+        ready = [name for name, one in open_ones.items() if not (one.names & set(open_ones)) - {name}]
         if not ready:  # formulas that need each other have no value
             break
         for name in ready:
-            metric = open_ones.pop(name)
-            rows = _rows(samples, experiment, parameters, metric.formula or "")
+            one = open_ones.pop(name)
+            rows = _rows(samples, experiment, parameters, one.text)
+            if rows is not None and one.over:
+                rows = _cumulative(rows, samples, experiment, one.over)
             if rows is not None:
-                constant = [pl.lit(name).alias("metric"), pl.lit(metric.unit or "1").alias("unit")]
+                constant = [pl.lit(name).alias("metric"), pl.lit(one.unit).alias("unit")]
                 samples = pl.concat([samples, rows.with_columns(constant).select(samples.columns)])
     return samples
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What a derived metric is worked out by; with `over`, sums from the start of the system on are divided."""
+
+    text: str
+    unit: str
+    over: str = ""
+
+    @property
+    def names(self) -> set[str]:
+        """The metrics and parameters that it needs."""
+        return formula.names(self.text) | ({self.over} if self.over else set())
+
+    def __str__(self) -> str:
+        return f"sum of ({self.text}) / sum of {self.over}, from the start to the step" if self.over else self.text
+
+
+def formulas(experiment: Experiment) -> dict[str, Formula]:
+    """The formulas of the experiment's metrics: its own, and those that bakeoff.metrics defines."""
+    found = {}
+    for name, metric in experiment.metrics.items():
+        known = DERIVED.get(name)
+        if metric.formula is not None:
+            found[name] = Formula(metric.formula, metric.unit or "1")
+        elif known is not None and not (metric.marker or metric.result):
+            found[name] = Formula(known.formula, known.unit, known.over)
+    return found
+
+
+def _cumulative(rows: pl.DataFrame, samples: pl.DataFrame, experiment: Experiment, over: str) -> pl.DataFrame:
+    """Sums up to each step, over the sums of another metric; that metric's phase `start` is in them."""
+    steps = list(experiment.step_factors)
+    key = ["trial", *experiment.cell_factors, *steps]
+    mine = samples.filter((pl.col("metric") == over) & (pl.col("procedure") == experiment.procedure.kind))
+    each = mine.filter(pl.col("labels") == "").select(*key, pl.col("value").alias("@over"))
+    start = mine.filter(pl.col("labels") == "phase=start").group_by("trial").agg(pl.col("value").sum().alias("@start"))
+    both = rows.join(each, on=key, how="inner", nulls_equal=True).join(start, on="trial", how="left")
+    places = [
+        pl.col(name).cast(pl.String).replace_strict(_places(experiment, name), default=-1).alias(f"@{name}")
+        for name in steps
+    ]
+    both = both.with_columns(places).sort("trial", *(f"@{name}" for name in steps), maintain_order=True)
+    sums = pl.col("@over").cum_sum().over("trial") + pl.col("@start").fill_null(0.0)
+    value = pl.col("value").cum_sum().over("trial") / sums
+    return both.with_columns(value.alias("value")).filter(pl.col("value").is_finite())
+
+
+def _places(experiment: Experiment, name: str) -> dict[str, int]:
+    return {level: place for place, level in enumerate(experiment.factors[name].levels)}
 
 
 def _rows(
@@ -106,6 +157,7 @@ def _rows(
     settings = _parameters(frame.select(factors).unique(), experiment, parameters, sorted(needed - set(observed)))
     frame = frame.join(settings, on=factors, how="left", nulls_equal=True) if factors else frame
     columns = {name: frame[f"@{name}"].to_numpy() for name in [*observed, *_known(settings)]}
+    columns |= {name: np.full(len(frame), experiment.constants[name]) for name in needed & set(experiment.constants)}
     try:
         values = evaluate(text, columns, len(frame))
     except ValueError:

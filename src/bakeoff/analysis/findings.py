@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from bakeoff.analysis.results import Assessed, Drift, Knee, Ranking, Requirement, Variation, WarmUp
 from bakeoff.plan import cell_text
 
 Cell = dict[str, str]
@@ -121,7 +122,10 @@ class Reference:
 
 @dataclass(frozen=True)
 class Trend:
-    """A straight line through a system's means over one numeric parameter, the others fixed."""
+    """A straight line through a system's values over one numeric parameter, the others fixed; and a power law.
+
+    y = intercept + slope x, and y = factor x^exponent where all x and y are above zero. `y` are the cells' means.
+    """
 
     system: str
     metric: str
@@ -135,6 +139,13 @@ class Trend:
     slope_high: float | None
     intercept: float
     r_squared: float | None
+    intercept_low: float | None = None
+    intercept_high: float | None = None
+    exponent: float | None = None
+    exponent_low: float | None = None
+    exponent_high: float | None = None
+    factor: float | None = None
+    power_r_squared: float | None = None  # of the logarithms
 
 
 @dataclass(frozen=True)
@@ -239,6 +250,13 @@ class Analysis:
     versions: dict[str, Any] = field(default_factory=dict)
     figures: list[FigureSpec] = field(default_factory=list)
     flags: list[FlagCount] = field(default_factory=list)
+    rankings: list[Ranking] = field(default_factory=list)
+    variation: Variation | None = None
+    drift: Drift | None = None
+    warm_ups: list[WarmUp] = field(default_factory=list)
+    requirements: list[Requirement] = field(default_factory=list)
+    knees: list[Knee] = field(default_factory=list)
+    assessment: list[Assessed] = field(default_factory=list)
 
     @property
     def many(self) -> bool:

@@ -16,6 +16,13 @@ def mean(ratios: Vector) -> float:
     return float(np.exp(np.mean(np.log(ratios))))
 
 
+def mean_draws(resampled: list[Vector], seed: int) -> Vector:
+    """The means over cells of resampled log ratios, shape (draws,); each cell's are shuffled, to be independent."""
+    rng = np.random.default_rng([seed, len(resampled)])
+    count = min(len(draws) for draws in resampled)
+    return np.asarray(np.mean([rng.permutation(draws)[:count] for draws in resampled], axis=0))
+
+
 def over_cells(pairs: list[tuple[Comparison, Vector | None]], seed: int) -> GeometricMean | None:
     """The geometric mean of one system's ratios over its cells, with a percentile interval; None without two ratios.
 
@@ -28,10 +35,7 @@ def over_cells(pairs: list[tuple[Comparison, Vector | None]], seed: int) -> Geom
     low = high = None
     resampled = [draws for _, draws in pairs if draws is not None]
     if len(resampled) == len(usable):
-        rng = np.random.default_rng([seed, len(usable)])
-        count = min(len(draws) for draws in resampled)
-        together = np.mean([rng.permutation(draws)[:count] for draws in resampled], axis=0)
-        low, high = (float(np.exp(bound)) for bound in bootstrap.percentile(together))
+        low, high = (float(np.exp(bound)) for bound in bootstrap.percentile(mean_draws(resampled, seed)))
     return GeometricMean(
         system=first.group.system,
         baseline=first.baseline,

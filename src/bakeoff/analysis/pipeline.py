@@ -10,12 +10,29 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bakeoff.analysis import comparison, exclusions, geometric, published, references, summary, trend
+from bakeoff.analysis import (
+    assessment,
+    comparison,
+    derived,
+    drift,
+    exclusions,
+    geometric,
+    judging,
+    knees,
+    pairs,
+    published,
+    references,
+    summary,
+    trend,
+    variation,
+    warmup,
+)
 from bakeoff.analysis.data import RunData
 from bakeoff.analysis.derived import cell_parameters
 from bakeoff.analysis.findings import Analysis, Cell, Comparison, FigureSpec, GeometricMean, MetricInfo
-from bakeoff.experiment import Experiment
-from bakeoff.metrics import STANDARD
+from bakeoff.analysis.results import Assessed
+from bakeoff.experiment import Experiment, Factor
+from bakeoff.metrics import DERIVED, STANDARD
 from bakeoff.plan import cell_text, steps
 
 Vector = NDArray[np.float64]
@@ -32,10 +49,19 @@ def analyse(data: RunData) -> Analysis:
     cells = _cells(experiment, data)
     parameters = {cell_text(cell): cell_parameters(experiment, data.parameters, cell) for cell in cells}
     figures = published.read(data.references, set(factors), set(kinds))
+    marks = assessment.published(figures)
+    figures = [figure for figure in figures if figure.metric != assessment.METRIC]
     comparisons, means = _comparisons(groups, factors, experiment, kinds, figures, seed=seed)
     summaries = summary.summarise(groups, factors, seed)
-    trends = trend.trends(groups, factors, parameters, experiment.main_metric)
+    trends = trend.trends(groups, factors, parameters, experiment.main_metric, _step_parameters(experiment))
     kind = experiment.procedure.kind
+    mine = (pl.col("metric") == experiment.main_metric) & (pl.col("labels") == "") & (pl.col("procedure") == kind)
+    counted = data.samples.filter(mine & pl.col("counted"))
+    steps_of = list(experiment.step_factors)
+    order = {cell_text(cell): place for place, cell in enumerate(cells)}
+    known = judging.evidence(data, groups, summaries, cells)
+    units, titles = ({name: getattr(info, key) for name, info in kinds.items()} for key in ("unit", "title"))
+    levels = {name: _numbers(factor) for name, factor in experiment.factors.items()}
     plain = [s for s in summaries if s.group.procedure == kind and not s.group.labels]
     ours = references.Ours(
         systems={s.name: None if s.status == "ready" else s.reason or s.status for s in data.systems},
@@ -81,8 +107,56 @@ def analyse(data: RunData) -> Analysis:
             FigureSpec(f.title, f.metric, f.x, f.where, f.systems, " ".join((f.note or "").split()))
             for f in experiment.figures
         ],
+        rankings=sorted(
+            pairs.rankings(groups.filter(mine), factors, kinds[experiment.main_metric], experiment.equivalence, seed),
+            key=lambda ranking: order.get(cell_text(ranking.cell), len(cells)),
+        ),
+        variation=variation.allocate(counted, factors, steps_of, experiment.main_metric),
+        drift=drift.drift(
+            counted,
+            data.trials.select("trial", "started_at"),
+            list(experiment.cell_factors),
+            steps_of,
+            experiment.main_metric,
+        ),
+        warm_ups=warmup.settle(data.warm_ups),
+        requirements=judging.requirements(experiment.requirements, known, units, titles),
+        knees=knees.knees(experiment.knees, known, levels, titles),
+        assessment=_assessed(data, known, kinds, factors, marks),
         flags=exclusions.flag_counts(data.flags, data.trials, data.samples, list(experiment.step_factors)),
     )
+
+
+def _step_parameters(experiment: Experiment) -> frozenset[str]:
+    """The parameters that differ between the steps of one trial."""
+    names: set[str] = set()
+    for name, factor in experiment.step_factors.items():
+        for level in factor.levels.values():
+            names |= set(level) if isinstance(level, dict) else {name}
+    return frozenset(names)
+
+
+def _numbers(factor: Factor) -> dict[str, float]:
+    """The levels of a factor that are plain numbers, by name."""
+    return {
+        name: float(level)
+        for name, level in factor.levels.items()
+        if isinstance(level, int | float) and not isinstance(level, bool)
+    }
+
+
+def _assessed(
+    data: RunData,
+    known: judging.Evidence,
+    kinds: dict[str, MetricInfo],
+    factors: list[str],
+    marks: dict[tuple[str, str], str],
+) -> list[Assessed]:
+    rule = data.experiment.assessment
+    if rule is None:
+        return []
+    mine = data.trials.filter(pl.col("procedure") == data.experiment.procedure.kind)
+    return assessment.assess(assessment.Assessing(rule, known, kinds, factors, mine, marks, int(data.run["seed"])))
 
 
 def metric_infos(experiment: Experiment, samples: pl.DataFrame) -> dict[str, MetricInfo]:
@@ -90,8 +164,9 @@ def metric_infos(experiment: Experiment, samples: pl.DataFrame) -> dict[str, Met
     plain_last = samples.select("metric", "unit", "labels").unique().sort(pl.col("labels") == "")
     units = dict(plain_last.select("metric", "unit").iter_rows())
     infos: dict[str, MetricInfo] = {}
+    worked_out = derived.formulas(experiment)
     for name in [*experiment.metrics, *sorted(set(units) - set(experiment.metrics))]:
-        own, standard = experiment.metrics.get(name), STANDARD.get(name)
+        own, standard = experiment.metrics.get(name), STANDARD.get(name) or DERIVED.get(name)
         words = name.replace("_", " ")
         infos[name] = MetricInfo(
             name=name,
@@ -99,7 +174,7 @@ def metric_infos(experiment: Experiment, samples: pl.DataFrame) -> dict[str, Met
             unit=(own and own.unit) or units.get(name) or (standard.unit if standard else "1"),
             better=(own and own.better) or (standard.better if standard else "neither"),
             scale=own.scale if own else None,
-            derived=own.formula if own else None,
+            derived=str(worked_out[name]) if name in worked_out else None,
             declared=own is not None,
         )
     return infos
@@ -132,15 +207,15 @@ def _cells(experiment: Experiment, data: RunData) -> list[Cell]:
 
 def _pairs(experiment: Experiment, figures: list[published.Published]) -> dict[str, set[str] | None]:
     """Whom to compare with which baseline: all with the experiment's own (None), others as references ask."""
-    pairs: dict[str, set[str] | None] = {}
+    asked: dict[str, set[str] | None] = {}
     for figure in figures:
         if figure.against in experiment.systems and figure.system in experiment.systems:
-            wanted = pairs.setdefault(str(figure.against), set())
+            wanted = asked.setdefault(str(figure.against), set())
             if wanted is not None:
                 wanted.add(figure.system)
     if experiment.baseline:
-        pairs[experiment.baseline] = None
-    return pairs
+        asked[experiment.baseline] = None
+    return asked
 
 
 def _comparisons(
@@ -182,7 +257,7 @@ def _family(
         other = by_place.get(_place(row, factors))
         if row["system"] == baseline or not (systems is None or row["system"] in systems) or other is None:
             continue
-        ours, theirs = paired(row, other)
+        ours, theirs = pairs.paired(row, other)
         if len(ours):
             found.append(comparison.compare(summary.group_of(row, factors), baseline, ours, theirs, seed))
     return found
@@ -190,15 +265,6 @@ def _family(
 
 def _place(row: dict[str, Any], factors: list[str]) -> tuple[Any, ...]:
     return (row["unit"], *(row[name] for name in factors))
-
-
-def paired(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[Vector, Vector]:
-    """The values of two groups in the blocks that both have, in the order of the blocks."""
-    _, left, right = np.intersect1d(ours["blocks"], theirs["blocks"], return_indices=True)
-    return (
-        np.asarray(ours["values"], dtype=np.float64)[left],
-        np.asarray(theirs["values"], dtype=np.float64)[right],
-    )
 
 
 def _means(compared: Iterable[Compared], seed: int) -> list[GeometricMean]:

@@ -107,6 +107,8 @@ class Serving:
                     break
         loading.close()
         self.outcome.observe("warm_up_time", "s", time.monotonic() - began)
+        times = [settling.INTERVAL * (i + 1) for i in range(len(rates))]
+        self.outcome.series.append(("rate", "1/s", {"phase": "warm-up"}, times, rates))
         if not settled and warm_up.at_most >= settling.LEAST * settling.INTERVAL:
             detail = f"the rate had not settled after {warm_up.at_most:g} s of warm-up"
             self.outcome.artefacts.append(("warm-up.json", "application/json", json.dumps(rates).encode()))

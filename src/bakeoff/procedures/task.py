@@ -11,8 +11,9 @@ from functools import cached_property
 from pathlib import Path
 
 from bakeoff import toolbox
-from bakeoff.experiment import Experiment, Scalar
+from bakeoff.experiment import Experiment
 from bakeoff.instruments import Watched
+from bakeoff.names import Scalar
 from bakeoff.places import HERE, Place
 from bakeoff.plan import Trial
 from bakeoff.prepare import Prepared, substitute

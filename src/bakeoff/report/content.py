@@ -136,7 +136,7 @@ def method(analysis: Analysis) -> list[tuple[str, str]]:
         ("A right answer", _flat(p.get("expect", {}))),
         ("The same in all cells", ", ".join(f"{key} {value}" for key, value in rows.constants(analysis).items())),
         ("Intervals", "95%; medians by BCa bootstrap over replications, ratios by percentile bootstrap over blocks"),
-        ("Tests", "rank sum below 10 pairs, signed-rank from 10 on; p corrected by Holm over all cells and systems"),
+        ("Tests", "t of logarithms below 4 pairs, rank sum below 10, else signed-rank; p corrected by Holm"),
         ("Same", f"a ratio counts as the same if its interval lies within {analysis.equivalence:.0%} of 1"),
     ]  # fmt: skip
     found += [(m.title, f"{m.derived}, {m.unit}") for m in analysis.metrics.values() if m.derived]

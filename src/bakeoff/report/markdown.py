@@ -6,7 +6,7 @@ import re
 
 from bakeoff import analysis as analyses
 from bakeoff.analysis.findings import Analysis
-from bakeoff.report import content, matrix, rows
+from bakeoff.report import content, inference_markdown, matrix, rows
 
 
 def text(analysis: Analysis) -> str:
@@ -15,6 +15,7 @@ def text(analysis: Analysis) -> str:
     parts = [f"# {escape(analysis.title)}", f"**{escape(analysis.question)}**"]
     parts.append("\n".join(f"* {escape(line)}" for line in analyses.sentences(analysis)))
     parts += _matrices(analysis) if analysis.many else _tables(analysis)
+    parts += inference_markdown.parts(analysis, escape, grid)
     tables = content.published(analysis)
     if tables:
         parts.append("## Published figures")

@@ -11,7 +11,7 @@ from bakeoff import analysis as analyses
 from bakeoff.analysis import numbers
 from bakeoff.analysis.data import RunData
 from bakeoff.analysis.findings import Analysis
-from bakeoff.report import content, figures, matrix, rows
+from bakeoff.report import content, figures, inference, matrix, rows
 from bakeoff.report.figure import Figure
 
 
@@ -25,7 +25,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.globals |= {"rows": rows, "content": content, "matrix": matrix, "numbers": numbers}
+    env.globals |= {"rows": rows, "content": content, "matrix": matrix, "numbers": numbers, "inference": inference}
     return env
 
 
