@@ -137,7 +137,7 @@ class Serving:
         On a machine that is shared, what keeps the generator from its CPU is mostly other guests.
         """
         used = sum(window["cpu_s"] for window in windows.values())
-        return used >= BUSY * seconds * generator.count(self.cpus) * (1.0 - stolen)
+        return bool(used >= BUSY * seconds * generator.count(self.cpus) * (1.0 - stolen))
 
     def _observe(self, result: Json, windows: dict[str, Json], labels: dict[str, str]) -> None:
         """The figures of one step."""
