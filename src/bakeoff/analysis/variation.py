@@ -165,7 +165,7 @@ def block_squares(residuals: Vector, cell: Codes, block: Codes) -> tuple[float, 
     equations of the additive model are solved (Searle 1987, Linear Models for Unbalanced Data, ch. 4).
     """
     cells, blocks = int(cell.max()) + 1, int(block.max()) + 1
-    right = np.bincount(block, weights=residuals, minlength=blocks)
+    right: Vector = np.bincount(block, weights=residuals, minlength=blocks).astype(np.float64)
     per_block = np.bincount(block, minlength=blocks)
     if len(cell) == cells * blocks or blocks > MOST_BLOCKS:  # complete, or so many that a few missing trials are little
         return float(np.sum(right**2 / per_block)), blocks - 1
