@@ -53,12 +53,16 @@ class Where:
         return Lab.find(cls.folder)
 
     @classmethod
-    def store(cls) -> Store:
+    def named_store(cls) -> str:
+        """The URL that the user has named; empty if none."""
+        return cls.store_url or os.environ.get("BAKEOFF_STORE", "")
+
+    @classmethod
+    def store(cls, read_only: bool = False) -> Store:
         """The store, opened."""
         from bakeoff.store import Store
 
-        url = cls.store_url or os.environ.get("BAKEOFF_STORE")
-        return Store(url or f"sqlite:///{cls.lab().state / 'store.db'}")
+        return Store(cls.named_store() or f"sqlite:///{cls.lab().state / 'store.db'}", read_only)
 
 
 def _version(asked: bool) -> None:
