@@ -16,9 +16,9 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = 0x62616B65  # the number of our advisory lock in PostgreSQL: any, as long as it is always the same
 
 
-def upgrade(engine: Engine) -> None:
+def upgrade(engine: Engine, url: str) -> None:
     """Runs the migrations that the store lacks, one process at a time. Alembic is loaded only if there are any."""
-    address = shown(engine.url.render_as_string(hide_password=False))
+    address = shown(url)
     try:
         with engine.connect() as db:
             if _current(db, address) == HEAD:
@@ -32,7 +32,7 @@ def upgrade(engine: Engine) -> None:
             if _current(db, address) != HEAD:
                 _migrate(db)
     except SQLAlchemyError as error:
-        said = redacted(str(error), engine.url.render_as_string(hide_password=False))
+        said = redacted(str(error), url)
         raise BadInput(
             f"the store {address!r} cannot be opened: {said}",
             "name a store that this lab made, or a database that is reachable and empty",

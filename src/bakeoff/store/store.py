@@ -70,7 +70,7 @@ class Store:
     def __init__(self, url: str, read_only: bool = False) -> None:
         self.url = url
         self.engine = connect.engine(url)
-        schema.upgrade(self.engine)
+        schema.upgrade(self.engine, url)
         if read_only:
             connect.protect(self.engine)
         self._metric_ids: dict[Key, int] = {}

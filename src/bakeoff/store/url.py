@@ -13,7 +13,7 @@ _QUERY = re.compile(r"(?P<head>[?&](?:password|passwd|pwd|sslpassword)=)(?P<secr
 
 def shown(url: str) -> str:
     """The URL with *** where a password stands; any other word as it is."""
-    return _QUERY.sub(r"\g<head>***", _USERINFO.sub(r"\g<head>***@", url))
+    return _USERINFO.sub(r"\g<head>***@", _QUERY.sub(r"\g<head>***", url))
 
 
 def shown_command(command: str) -> str:
