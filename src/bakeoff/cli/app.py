@@ -100,4 +100,4 @@ def chosen_profile(profiles: Any, asked: str | None) -> str | None:
 
 
 # The commands register themselves.
-from bakeoff.cli import compare, doctor, export, look, report, run, schema, setup, status  # noqa: E402, F401
+from bakeoff.cli import compare, doctor, export, look, report, run, schema, serve, setup, status  # noqa: E402, F401

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from contextlib import suppress
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 # Greedy up to the last @, because people forget to write an @ in a password as %40.
@@ -34,8 +35,6 @@ def _secrets(url: str) -> set[str]:
     """The password as it is written, as it is meant, and as a driver sees it that cuts at the first @."""
     found = [match["secret"] for pattern in (_USERINFO, _QUERY) for match in pattern.finditer(url)]
     found += [piece for secret in found for piece in secret.split("@")]
-    try:
+    with suppress(ValueError):
         found += [value for key, value in parse_qsl(urlsplit(url).query) if "password" in key.lower()]
-    except ValueError:
-        pass
     return {text for secret in found for text in (secret, unquote(secret)) if text}
