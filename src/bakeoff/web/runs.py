@@ -129,7 +129,7 @@ def _trials(store: Store, run: str, status: str, first: int) -> list[dict[str, A
         rows = [dict(row) for row in db.execute(query.offset(first).limit(ROWS)).mappings()]
         ids = [row["id"] for row in rows]
         counting = select(flags.c.trial_id, func.count()).where(flags.c.trial_id.in_(ids)).group_by(flags.c.trial_id)
-        raised = {trial: many for trial, many in db.execute(counting)}
+        raised = {found[0]: found[1] for found in db.execute(counting)}
     return [row | {"flags": raised.get(row["id"], 0)} for row in rows]
 
 

@@ -74,14 +74,14 @@ def run_path(run: str) -> str:
     return "/runs/" + quote(run, safe="")
 
 
-def render(name: str, **values: Any) -> str:
+def render(template: str, **values: Any) -> str:
     """A template with its values."""
-    return environment().get_template(name).render(**values)
+    return environment().get_template(template).render(**values)
 
 
-def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
+def page(template: str, code: int = 200, **values: Any) -> HTMLResponse:
     """A page from a template."""
-    return HTMLResponse(render(name, **values), status)
+    return HTMLResponse(render(template, **values), code)
 
 
 @cache
