@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Annotated
@@ -43,7 +44,7 @@ def serve(
     def ready() -> None:
         address = server.address(listening)
         if as_json:
-            print_json({"address": address, "takes_runs": word is not None})
+            typer.echo(json.dumps({"address": address, "takes_runs": word is not None}))  # one line: we go on
         else:
             out.print(f"{address}  ({'takes runs with the token' if word else 'read-only'}; Ctrl-C ends it)")
 

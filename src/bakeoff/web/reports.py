@@ -1,35 +1,78 @@
-"""Reports for the browser, made when they are first asked for and kept until the run changes."""
+"""Reports for the browser: `bakeoff report` makes them when they are first asked for; kept until the run changes."""
 
 from __future__ import annotations
 
-import threading
+import asyncio
+import os
+import sys
+import tempfile
 from collections import OrderedDict
+from contextlib import suppress
+from pathlib import Path
 
-from bakeoff import analysis
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from bakeoff.errors import Exit
 from bakeoff.store import Store
 
 KEPT = 8
+NICENESS = 10
+Key = tuple[object, ...]
 
 
 class Reports:
-    """The newest reports. One is made at a time: it takes a CPU for seconds, and a measurement may be going on."""
+    """The reports of a store.
+
+    One is made at a time, by a process of its own with low priority: it takes a CPU for seconds, while others follow
+    a run here and a measurement may be going on.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[object, ...], str] = OrderedDict()
+        self._lock = asyncio.Lock()
+        self._kept: OrderedDict[Key, str] = OrderedDict()
+        self._process: asyncio.subprocess.Process | None = None
 
-    def html(self, run: str) -> str:
-        """The page that `bakeoff report` writes. Raises BadInput if there is no such run."""
-        from bakeoff.report import page
-
-        with self._lock:
-            row = self._store.run(run)
-            key = (row["id"], row["status"], row["ended_at"], *sorted(self._store.counts(row["id"]).items()))
+    async def html(self, run: str) -> str:
+        """The page of a run, by its whole id."""
+        async with self._lock:
+            key = await run_in_threadpool(self._key, run)
             if key not in self._kept:
-                data = analysis.load(self._store, row["id"])
-                self._kept[key] = page.html([(analysis.analyse(data), data)])
+                self._kept[key] = await self._make(run)
             self._kept.move_to_end(key)
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
             return self._kept[key]
+
+    def close(self) -> None:
+        """Ends the process that makes a report, if there is one."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+
+    def _key(self, run: str) -> Key:
+        """What a run's report depends on."""
+        row = self._store.run(run)
+        return (row["id"], row["status"], row["ended_at"], *sorted(self._store.counts(run).items()))
+
+    async def _make(self, run: str) -> str:
+        with tempfile.TemporaryDirectory(prefix="bakeoff-report-") as folder:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "bakeoff", "report", "--json", "--out", folder, "--", run),
+                env=os.environ | {"BAKEOFF_STORE": self._store.url},  # not an argument: it may hold a password
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            with suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, NICENESS)
+            _, said = await self._process.communicate()
+            code, self._process = self._process.returncode, None
+            if code == 0:
+                return (Path(folder) / "report.html").read_text(encoding="utf-8")
+        words = said.decode(errors="replace").strip()
+        if code == Exit.BAD_INPUT:
+            raise HTTPException(422, f"This run has no report. {words}")
+        print(f"bakeoff serve: no report of {run}: {words}", file=sys.stderr)
+        raise HTTPException(503, "The report could not be made; the server's log says more.")

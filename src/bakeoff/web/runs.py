@@ -7,6 +7,7 @@ import zlib
 from typing import Any
 
 from sqlalchemy import func, select
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -84,11 +85,11 @@ def artefact(request: Request) -> Response:
     return Response(data, media_type="text/plain; charset=utf-8", headers={"Content-Security-Policy": RAW_POLICY})
 
 
-def report(request: Request) -> HTMLResponse:
+async def report(request: Request) -> HTMLResponse:
     """The same page as `bakeoff report` writes."""
     here = site(request)
-    row = _run(here.store, request.path_params["run"])
-    return HTMLResponse(here.reports.html(row["id"]), headers={"Content-Security-Policy": REPORT_POLICY})
+    row = await run_in_threadpool(_run, here.store, request.path_params["run"])
+    return HTMLResponse(await here.reports.html(row["id"]), headers={"Content-Security-Policy": REPORT_POLICY})
 
 
 def compare(request: Request) -> HTMLResponse:

@@ -18,7 +18,7 @@ PATIENCE_S = 5  # for requests that are under way when the server is told to end
 
 
 class Server(uvicorn.Server):
-    """Uvicorn, told to end by any of our signals; open event streams are told first."""
+    """Uvicorn, told to end by any of our signals; event streams and the making of a report end first."""
 
     def __init__(self, config: uvicorn.Config, site: Site) -> None:
         super().__init__(config)
@@ -39,6 +39,7 @@ class Server(uvicorn.Server):
 
     def _end(self) -> None:
         self._site.closing.set()
+        self._site.reports.close()
         self.should_exit = True
 
 
