@@ -9,9 +9,9 @@ from typing import Any
 
 import made_runs
 import pytest
+from sites import Served, hostile_run, serving
 
 from bakeoff.store import Store
-from sites import Served, hostile_run, serving
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = [

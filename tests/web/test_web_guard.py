@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sites import TOKEN, Served, serving
 
 from bakeoff.errors import BadInput
 from bakeoff.store import Store
 from bakeoff.web import token
 from bakeoff.web.guard import KnownHost, own_names
 from labs import TestLab
-from sites import TOKEN, Served, serving
 
 WAYS_OUT = [
     "/static/../../etc/passwd", "/static/..%2f..%2fetc%2fpasswd", "/static/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd",
@@ -37,14 +37,25 @@ def test_pages_can_only_be_read(site: Served, method: str) -> None:
     assert site.ask(method, "/runs", b"").status == 405
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "evil@127.0.0.1"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "evil@127.0.0.1"]
+)
 def test_a_foreign_host_name_is_refused(site: Served, host: str) -> None:
     assert site.get("/", Host=host).status == 421
 
 
 def test_own_names_and_addresses_are_known() -> None:
     guard = KnownHost(None, own_names(["Lab.Example"]))  # type: ignore[arg-type]
-    for host in ("localhost", "LOCALHOST:8000", "127.0.0.1:1", "[::1]:8000", "[::1]", "192.168.1.7:80", "lab.example", "lab.example.:1"):
+    for host in (
+        "localhost",
+        "LOCALHOST:8000",
+        "127.0.0.1:1",
+        "[::1]:8000",
+        "[::1]",
+        "192.168.1.7:80",
+        "lab.example",
+        "lab.example.:1",
+    ):
         assert guard.knows(host), host
     for host in ("example", "evil.lab.example", "127.0.0.1.nip.io", "[::1].evil", "localhost:x"):
         assert not guard.knows(host), host
@@ -70,7 +81,15 @@ ORDERS = [("GET", "/ingest/x"), ("PUT", "/ingest/x"), ("POST", "/ingest/x/trials
 def test_nothing_is_taken_without_the_token(door: Served, site: Served, method: str, path: str) -> None:
     body = None if method == "GET" else b"{}"
     assert door.ask(method, path, body).status == 401
-    for wrong in ("Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN, "Bearer \u00e9"):
+    for wrong in (
+        "Bearer",
+        "Bearer ",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        f"Basic {TOKEN}",
+        TOKEN,
+        "Bearer \u00e9",
+    ):
         assert door.ask(method, path, body, Authorization=wrong).status == 403, wrong
     assert site.ask(method, path, body, Authorization=f"Bearer {TOKEN}").status == 403, "it was started without one"
     assert Store(door.url).runs() == []
@@ -78,7 +97,15 @@ def test_nothing_is_taken_without_the_token(door: Served, site: Served, method: 
 
 @pytest.mark.parametrize(("method", "path"), ORDERS[1:])
 def test_what_is_no_run_is_refused(door: Served, method: str, path: str) -> None:
-    for body in (b"", b"{}", b"[" * 100_000, b"null", b'{"format": 2}', b"\xff\xfe", b'{"metrics": [], "trials": [{}]}'):
+    for body in (
+        b"",
+        b"{}",
+        b"[" * 100_000,
+        b"null",
+        b'{"format": 2}',
+        b"\xff\xfe",
+        b'{"metrics": [], "trials": [{}]}',
+    ):
         answer = door.ask(method, path, body, Authorization=f"Bearer {TOKEN}")
         assert answer.status == 422 and answer.json["error"], body[:20]
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import made_runs
 import pytest
+from sites import Served, serving
 
 from bakeoff import host
 from bakeoff.store import Store
@@ -21,7 +22,6 @@ from bakeoff.store.store import Outcome
 from bakeoff.web.events import event
 from bakeoff.web.progress import read
 from labs import BAKEOFF, TestLab
-from sites import Served, serving
 
 SLOW = """echo '@bakeoff startup'
 sleep 0.4; i=0; while [ $i -lt $1 ]; do i=$((i+1)); done
@@ -43,7 +43,9 @@ def begun(lab: TestLab) -> subprocess.Popen[bytes]:
     """A run in its own process."""
     env = os.environ | {"BAKEOFF_CACHE": str(lab.root / "cache")}
     quiet = subprocess.DEVNULL
-    return subprocess.Popen([str(BAKEOFF), "run", "counting", "--no-report"], cwd=lab.root, env=env, stdout=quiet, stderr=quiet)
+    return subprocess.Popen(
+        [str(BAKEOFF), "run", "counting", "--no-report"], cwd=lab.root, env=env, stdout=quiet, stderr=quiet
+    )
 
 
 def first_run(served: Served) -> str:
@@ -110,7 +112,7 @@ def test_the_page_works_without_script(slow: TestLab, tmp_path: Path) -> None:
 def half_done(folder: Path) -> tuple[Store, str]:
     """A run of another machine of which three trials have ended and one runs."""
     store = Store(f"sqlite:///{folder}/half.db")
-    run = made_runs.make(store, made_runs.message_passing(), lambda trial: Outcome("ok"), run="half-1")
+    run = made_runs.make(store, made_runs.message_passing(), lambda _trial: Outcome("ok"), run="half-1")
     from sqlalchemy import update
 
     from bakeoff.store.tables import trials

@@ -6,10 +6,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from sites import Served
 
 from bakeoff import report
 from bakeoff.store import Store, history
-from sites import Served
 
 PATHS = ["/", "/runs", "/runs/hostile-1", "/runs/hostile-1?status=failed", "/runs/hostile-1/report", "/compare"]
 
@@ -37,7 +37,9 @@ def test_lists_are_narrowed(site: Served, query: str, found: int) -> None:
     assert text.count('name="run"') == found
 
 
-@pytest.mark.parametrize("query", ["page=0", "page=x", "page=-1", "page=²", "since=tomorrow", "since=0001-01-01", "text=" + "x" * 300])
+@pytest.mark.parametrize(
+    "query", ["page=0", "page=x", "page=-1", "page=²", "since=tomorrow", "since=0001-01-01", "text=" + "x" * 300]
+)
 def test_nonsense_is_refused_with_a_mend(site: Served, query: str) -> None:
     answer = site.get("/runs?" + quote(query, safe="=&"))
     assert answer.status == 400 and "Mend:" in answer.text
@@ -45,7 +47,13 @@ def test_nonsense_is_refused_with_a_mend(site: Served, query: str) -> None:
 
 def test_a_run_shows_its_systems_trials_and_host(site: Served) -> None:
     text = site.get("/runs/paper-1").text
-    for part in ("135 of 135 trials done", "goroutines", "Example CPU", "bakeoff run made --profile quick", "page 1 of 2"):
+    for part in (
+        "135 of 135 trials done",
+        "goroutines",
+        "Example CPU",
+        "bakeoff run made --profile quick",
+        "page 1 of 2",
+    ):
         assert part in text
     assert site.get("/runs/paper-1?page=2").text.count("set=") > 30
 
@@ -55,7 +63,10 @@ def test_a_trial_shows_numbers_flags_and_logs(site: Served, made: Store) -> None
     answer = site.get(f"/runs/hostile-1/trials/{failed['id']}")
     assert "2.00 s" in answer.text and "too much CPU time" in answer.text and "main.stderr" in answer.text
     raw = site.get(f"/runs/hostile-1/trials/{failed['id']}/files/main.stderr")
-    assert raw.headers["content-type"] == "text/plain; charset=utf-8" and raw.headers["x-content-type-options"] == "nosniff"
+    assert (
+        raw.headers["content-type"] == "text/plain; charset=utf-8"
+        and raw.headers["x-content-type-options"] == "nosniff"
+    )
     assert "sandbox" in raw.headers["content-security-policy"] and raw.text.startswith("<script>")
     assert site.get(f"/runs/paper-1/trials/{failed['id']}").status == 404, "it belongs to another run"
 
@@ -93,7 +104,9 @@ def test_a_log_with_a_script_is_text(site: Served, made: Store, browser: Any) ->
 
 
 @pytest.mark.parametrize("width", [390, 1200])
-@pytest.mark.parametrize("path", ["/", "/runs", "/runs/paper-1", "/runs/hostile-1", "/compare?run=paper-1&run=hostile-1"])
+@pytest.mark.parametrize(
+    "path", ["/", "/runs", "/runs/paper-1", "/runs/hostile-1", "/compare?run=paper-1&run=hostile-1"]
+)
 def test_nothing_reaches_over_the_edge(site: Served, browser: Any, path: str, width: int) -> None:
     page = browser.new_page()
     heard: list[str] = []
@@ -137,7 +150,9 @@ def test_a_long_history_is_paged(tmp_path: Any) -> None:
         db.execute(insert(runs), [row | {"id": f"long-{n:05d}", "created_at": 1e9 + n} for n in range(10_000)])
         for query in (history.SHORT,):
             sql = str(history.select(*query).order_by(runs.c.created_at.desc()).limit(50))
-            plan = " ".join(line[3] for line in db.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql.replace(':param_1', '50')}"))
+            plan = " ".join(
+                line[3] for line in db.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql.replace(':param_1', '50')}")
+            )
             assert "ix_runs_created_at" in plan and "TEMP B-TREE" not in plan
     from sites import serving
 

@@ -15,14 +15,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sites import TOKEN, serving
+from test_web_send import contents, rich_run, wanted
 
 from bakeoff.store import Store
 from labs import BAKEOFF, TestLab
-from sites import TOKEN, serving
 from test_store import OPEN
-from test_web_send import contents, rich_run, wanted
 
 PASSWORD = "hunter2:with/odd%signs"
 QUOTED = "hunter2%3Awith%2Fodd%25signs"
@@ -38,7 +39,7 @@ def database() -> Iterator[Callable[[str], str]]:
     programs, root = SERVERS[-1].parent, os.getuid() == 0
     if root and "postgres" not in {one.pw_name for one in pwd.getpwall()}:
         pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
-    user = {"user": "postgres", "group": "postgres", "extra_groups": []} if root else {}
+    user: dict[str, Any] = {"user": "postgres", "group": "postgres", "extra_groups": []} if root else {}
     with tempfile.TemporaryDirectory(prefix="bakeoff-pg-") as name, socket.socket() as free:
         folder = Path(name)
         (folder / "password").write_text(PASSWORD)
@@ -50,11 +51,13 @@ def database() -> Iterator[Callable[[str], str]]:
         free.close()
         data = str(folder / "data")
         words = ["-A", "scram-sha-256", "-U", "lab", f"--pwfile={folder}/password", "--no-sync", "-E", "UTF8"]
-        made = subprocess.run([programs / "initdb", "-D", data, *words], cwd=folder, capture_output=True, check=False, **user)  # type: ignore[call-overload]
+        words = [str(programs / "initdb"), "-D", data, *words]
+        made = subprocess.run(words, cwd=folder, capture_output=True, check=False, **user)
         assert made.returncode == 0, made.stderr
         settings = ["-p", str(port), "-h", "127.0.0.1", "-k", name, "-c", "fsync=off"]
         log = (folder / "log").open("w")
-        server = subprocess.Popen([programs / "postgres", "-D", data, *settings], cwd=folder, stderr=log, **user)  # type: ignore[call-overload]
+        words = [str(programs / "postgres"), "-D", data, *settings]
+        server = subprocess.Popen(words, cwd=folder, stderr=log, **user)
         try:
             yield lambda database: _create(psycopg, port, database)
         finally:
@@ -63,12 +66,12 @@ def database() -> Iterator[Callable[[str], str]]:
             log.close()
 
 
-def _create(psycopg: object, port: int, database: str) -> str:
+def _create(psycopg: Any, port: int, database: str) -> str:
     deadline = time.monotonic() + 30
     while True:
-        with suppress(psycopg.OperationalError):  # type: ignore[attr-defined]
+        with suppress(psycopg.OperationalError):
             where = {"host": "127.0.0.1", "port": port, "user": "lab", "password": PASSWORD, "dbname": "postgres"}
-            with psycopg.connect(**where, autocommit=True) as db:  # type: ignore[attr-defined]
+            with psycopg.connect(**where, autocommit=True) as db:
                 db.execute(f"CREATE DATABASE {database}")
             return f"postgresql://lab:{QUOTED}@127.0.0.1:{port}/{database}"
         assert time.monotonic() < deadline, "PostgreSQL did not start"
@@ -95,10 +98,8 @@ def test_a_run_is_stored_and_shown(
             answer = served.get(path)
             assert answer.status == 200 and "hunter2" not in answer.text, path
         assert "4 of 4 trials done" in served.get(f"/runs/{run}").text
-        host = lab.json("status", run) and Store(url)
         name = served.get("/runs").text.split('<select name="host">')[1].split("</select>")[0]
         assert name.count("<option") == 2, "any, and this machine"
-        host.close()
         assert served.get(f"/runs/{run}/trials/1").text.count("elapsed") == 1
         assert served.get("/runs/%00").status == 404 and served.get("/runs?text=%00").status == 400
 
@@ -126,9 +127,17 @@ def test_a_read_only_store_cannot_be_changed(database: Callable[[str], str]) -> 
 
 def test_the_password_is_never_shown(database: Callable[[str], str]) -> None:
     url = database("secret")
-    for wrong in (url.replace("hunter2", "hunter2x"), url.replace("/secret", "/nothing"), url.replace("127.0.0.1", "127.0.0.2")):
+    for wrong in (
+        url.replace("hunter2", "hunter2x"),
+        url.replace("/secret", "/nothing"),
+        url.replace("127.0.0.1", "127.0.0.2"),
+    ):
         done = subprocess.run(
-            [str(BAKEOFF), "--store", wrong, "status", "--json"], capture_output=True, text=True, check=False, timeout=60
+            [str(BAKEOFF), "--store", wrong, "status", "--json"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
         )
         assert done.returncode == 2 and "cannot be opened" in done.stderr
         for secret in ("hunter2", "odd"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 import threading
 import zlib
 from base64 import b64encode
@@ -13,6 +14,7 @@ from typing import Any
 
 import made_runs
 import pytest
+from sites import TOKEN, Served, hostile_run, serving
 from sqlalchemy import Table, select
 
 from bakeoff import plan, yamlfile
@@ -20,7 +22,6 @@ from bakeoff.store import Store, tables
 from bakeoff.store.store import Outcome
 from bakeoff.transfer import pack, unpack
 from bakeoff.transfer.parcel import Opening, Parcel
-from sites import TOKEN, Served, hostile_run, serving
 
 LOOSE = {"id", "trial_id", "metric_id", "pid", "pid_started", "run_id"}
 
@@ -49,7 +50,9 @@ def _line(db: Any, table: Table, row: Any, t: Table, m: Table) -> dict[str, Any]
     if row.get("trial_id") is not None:
         line["trial"] = tuple(db.execute(select(t.c.position, t.c.attempt).where(t.c.id == row["trial_id"])).one())
     if "metric_id" in row:
-        line["metric"] = tuple(db.execute(select(m.c.name, m.c.unit, m.c.labels).where(m.c.id == row["metric_id"])).one())
+        line["metric"] = tuple(
+            db.execute(select(m.c.name, m.c.unit, m.c.labels).where(m.c.id == row["metric_id"])).one()
+        )
     return line
 
 
@@ -65,7 +68,7 @@ def rich_run(store: Store, name: str = "rich-1", first: int = 0) -> str:
         outcome.observe("cpu", "s", 0.1, {"part": "worker ü", "phase": "load"})
         outcome.series.append(("memory", "B", {}, [0.0, 0.1], [1.0, float("nan")]))
         outcome.histograms.append(("latency", "us", {"connections": "50"}, b64encode(b"histogram").decode()))
-        outcome.artefacts.append(("main.stdout", "text/plain", b"hello\0\xff\n" * 20_000 + bytes([trial.position])))
+        outcome.artefacts.append(("main.stdout", "text/plain", random.Random(trial.position).randbytes(20_000)))
         outcome.flags.append(("errors", "some failed", {"connections": "50"}))
         return outcome
 
@@ -130,7 +133,7 @@ def test_a_broken_send_goes_on_where_it_was(home: Store, away: Store) -> None:
 def test_a_run_under_way_is_brought_up_to_date(tmp_path: Path, away: Store) -> None:
     home = Store(f"sqlite:///{tmp_path}/home.db")
     experiment = made_runs.message_passing("quick")
-    made_runs.make(home, experiment, lambda trial: Outcome("ok"), run="going-1")
+    made_runs.make(home, experiment, lambda _trial: Outcome("ok"), run="going-1")
     home.set_run("going-1", status="running", pid=1, pid_started=1.0, ended_at=None)
     with home.engine.begin() as db:
         late = (tables.trials.c.position > 5) & (tables.trials.c.run_id == "going-1")
@@ -179,7 +182,8 @@ def test_an_ended_trial_is_never_changed(home: Store, away: Store) -> None:
 
 DAMAGE: list[tuple[str, Any]] = [
     ("trials.0.status", "splendid"), ("trials.0.position", "1"), ("trials.0.position", 2**40), ("trials.0.attempt", 0),
-    ("trials.0.system", "../x"), ("trials.0.system", "unknown"), ("trials.0.cell", {"a": {}}), ("trials.0.reason", "a\0b"),
+    ("trials.0.system", "../x"), ("trials.0.system", "unknown"), ("trials.0.cell", {"a": {}}),
+    ("trials.0.reason", "a\0b"),
     ("trials.0.observations.0.metric", 99), ("trials.0.observations.0.value", "NaN"),
     ("trials.0.observations.1.metric", 0), ("trials.0.series.0.count", 3), ("trials.0.series.0.times", "!!"),
     ("trials.0.series.0.times", b64encode(b"no zlib").decode()), ("trials.0.histograms.0.data", "<script>"),

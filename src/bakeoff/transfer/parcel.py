@@ -43,17 +43,17 @@ def _plain(text: str) -> str:
     return text
 
 
-def _sound(value: Any) -> Any:
+def _storable(value: Any) -> Any:
     """Refuses in any JSON what a database cannot hold."""
     if isinstance(value, str):
         _plain(value)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError("a number is not finite")
     elif isinstance(value, dict):
-        _sound([*value, *value.values()])
+        _storable([*value, *value.values()])
     elif isinstance(value, list):
         for one in value:
-            _sound(one)
+            _storable(one)
     return value
 
 
@@ -83,7 +83,7 @@ Word40 = Annotated[str, StringConstraints(max_length=40, pattern=r"^[^\s\x00]+$"
 FileName = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[^/\\\x00-\x1f]+$")]
 MediaType = Annotated[str, StringConstraints(max_length=80, pattern=r"^[\w.+-]+/[\w.+-]+$")]
 Base64 = Annotated[str, StringConstraints(max_length=4 * 2**20, pattern=r"^[A-Za-z0-9+/=]+$")]
-Json = Annotated[JsonValue, AfterValidator(_sound)]
+Json = Annotated[JsonValue, AfterValidator(_storable)]
 Binary = Annotated[bytes, BeforeValidator(_bytes)]
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Attempt = Annotated[int, Field(ge=1, le=LARGEST)]
@@ -210,7 +210,7 @@ class TrialParcel(Checked):
     procedure: Name20
     system: System
     cell: dict[Text80, Text400]
-    parameters: dict[Text80, Annotated[Scalar, AfterValidator(_sound)]]
+    parameters: dict[Text80, Annotated[Scalar, AfterValidator(_storable)]]
     status: Literal["planned", "running", "interrupted", "ok", "wrong", "failed", "timeout", "unavailable"]
     reason: Long | None
     started_at: Time | None
