@@ -28,6 +28,14 @@ sleep 0.4; i=0; while [ $i -lt $1 ]; do i=$((i+1)); done
 echo '@bakeoff finish'
 echo "@bakeoff result {\\"count\\": $i}"
 """
+# Keeps each state of the page that a reader could have seen.
+RECORD = """() => {
+  window.seen = [];
+  const part = document.getElementById("live");
+  const keep = () => seen.push([part.querySelector("progress").value, part.innerText]);
+  keep();
+  new MutationObserver(keep).observe(part, {childList: true});
+}"""
 
 
 @pytest.fixture
@@ -35,7 +43,7 @@ def slow(lab: TestLab) -> TestLab:
     """A lab whose run takes some seconds."""
     lab.system(script=SLOW)
     lab.system("wrong", script=SLOW.replace('$i}"', '0}"'))
-    lab.experiment(systems=["plain", "wrong"], replications=4)
+    lab.experiment(systems=["plain", "wrong"], replications=6)
     return lab
 
 
@@ -66,12 +74,9 @@ def test_a_page_follows_a_run_to_its_end(slow: TestLab, browser: Any) -> None:
             heard: list[str] = []
             page.on("console", lambda message: heard.append(message.text))
             page.goto(served.address + "runs/" + first_run(served))
-            seen: list[tuple[int, str]] = []
-            deadline = time.monotonic() + 120
-            while "has ended" not in page.locator("#following").inner_text() and time.monotonic() < deadline:
-                text = page.locator("#live").inner_text()
-                seen.append((int(page.locator("#live progress").get_attribute("value") or 0), text))
-                time.sleep(0.1)
+            page.evaluate(RECORD)
+            page.get_by_text("The run has ended").wait_for(timeout=180_000)
+            seen: list[tuple[int, str]] = page.evaluate("seen")
             assert process.wait(60) == 1, "the wrong system makes the run end with failed trials"
         finally:
             with suppress(ProcessLookupError):
@@ -82,7 +87,7 @@ def test_a_page_follows_a_run_to_its_end(slow: TestLab, browser: Any) -> None:
         assert any(re.search(r"now\s+exec (plain|wrong) size=(small|large)", text) for _, text in seen)
         assert any("left, about" in text for _, text in seen)
         last = page.locator("#live").inner_text()
-        assert "done: 16 of 16 trials done, 0 left" in last and "8 ok, 8 wrong" in last
+        assert "done: 24 of 24 trials done, 0 left" in last and "12 ok, 12 wrong" in last
         assert re.search(r"elapsed 0\.\d+ s|elapsed \d+ ms", last)
         assert heard == []
         page.reload()
@@ -99,7 +104,7 @@ def test_readers_do_not_disturb_a_run(slow: TestLab) -> None:
         while process.poll() is None:
             answers += [served.get(path).status for path in ("/", "/runs", f"/runs/{run}")]
         assert set(answers) == {200}
-        assert Store(served.url).counts(run) == {"ok": 8, "wrong": 8}
+        assert Store(served.url).counts(run) == {"ok": 12, "wrong": 12}
 
 
 def test_the_page_works_without_script(slow: TestLab, tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from sites import Served
+from bakeoff.web.runs import COMPARES
+from sites import Served, serving
 
 from bakeoff import report
 from bakeoff.store import Store, history
@@ -136,6 +137,19 @@ def test_two_runs_are_set_beside_each_other(site: Served) -> None:
     assert site.get("/compare?run=paper-1&run=nope").status == 404
 
 
+@pytest.mark.skipif(not COMPARES, reason="this version has no `bakeoff compare`")
+def test_ratios_of_two_runs_are_those_of_the_command(site: Served, browser: Any) -> None:
+    link = site.get("/compare?run=paper-1&run=hostile-1").text
+    assert 'href="/compare/paper-1/hostile-1"' in link
+    answer = site.get("/compare/paper-1/hostile-1")
+    assert answer.status == 200 and "sandbox" in answer.headers["content-security-policy"]
+    assert "goroutines" in answer.text and "paper-1" in answer.text
+    page = browser.new_page()
+    page.goto(site.address + "compare/paper-1/hostile-1")
+    assert page.title() != "stolen" and page.locator("img").count() == 0
+    page.close()
+
+
 def test_a_long_history_is_paged(tmp_path: Any) -> None:
     store = Store(f"sqlite:///{tmp_path}/store.db")
     row = {
@@ -154,8 +168,6 @@ def test_a_long_history_is_paged(tmp_path: Any) -> None:
                 line[3] for line in db.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql.replace(':param_1', '50')}")
             )
             assert "ix_runs_created_at" in plan and "TEMP B-TREE" not in plan
-    from sites import serving
-
     with serving(store.url) as served:
         first, last = served.get("/runs").text, served.get("/runs?page=200").text
         assert "10,000 runs, page 1 of 200" in first and first.count('name="run"') == 50 and len(first) < 50_000

@@ -1,4 +1,7 @@
-"""Reports for the browser: `bakeoff report` makes them when they are first asked for; kept until the run changes."""
+"""Reports and comparisons for the browser: our own commands make them when they are first asked for.
+
+They are kept until a run of theirs changes.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +37,19 @@ class Reports:
         self._kept: OrderedDict[Key, str] = OrderedDict()
         self._process: asyncio.subprocess.Process | None = None
 
-    async def html(self, run: str) -> str:
-        """The page of a run, by its whole id."""
+    async def report(self, run: str) -> str:
+        """The page that `bakeoff report` writes of a run, by its whole id."""
+        return await self._page("report", run)
+
+    async def comparison(self, old: str, new: str) -> str:
+        """The page that `bakeoff compare` writes of two runs, by their whole ids."""
+        return await self._page("compare", old, new)
+
+    async def _page(self, command: str, *names: str) -> str:
         async with self._lock:
-            key = await run_in_threadpool(self._key, run)
+            key = (command, *[await run_in_threadpool(self._state, run) for run in names])
             if key not in self._kept:
-                self._kept[key] = await self._make(run)
+                self._kept[key] = await self._make(command, names)
             self._kept.move_to_end(key)
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
@@ -51,15 +61,15 @@ class Reports:
             with suppress(ProcessLookupError):
                 self._process.kill()
 
-    def _key(self, run: str) -> Key:
-        """What a run's report depends on."""
+    def _state(self, run: str) -> Key:
+        """What a page about a run depends on."""
         row = self._store.run(run)
         return (row["id"], row["status"], row["ended_at"], *sorted(self._store.counts(run).items()))
 
-    async def _make(self, run: str) -> str:
-        with tempfile.TemporaryDirectory(prefix="bakeoff-report-") as folder:
+    async def _make(self, command: str, names: tuple[str, ...]) -> str:
+        with tempfile.TemporaryDirectory(prefix="bakeoff-page-") as folder:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "bakeoff", "report", "--json", "--out", folder, "--", run),
+                *(sys.executable, "-m", "bakeoff", command, "--json", "--out", folder, "--", *names),
                 env=os.environ | {"BAKEOFF_STORE": self._store.url},  # not an argument: it may hold a password
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
@@ -70,9 +80,9 @@ class Reports:
             _, said = await self._process.communicate()
             code, self._process = self._process.returncode, None
             if code == 0:
-                return (Path(folder) / "report.html").read_text(encoding="utf-8")
+                return (Path(folder) / f"{command}.html").read_text(encoding="utf-8")
         words = said.decode(errors="replace").strip()
         if code == Exit.BAD_INPUT:
-            raise HTTPException(422, f"This run has no report. {words}")
-        print(f"bakeoff serve: no report of {run}: {words}", file=sys.stderr)
-        raise HTTPException(503, "The report could not be made; the server's log says more.")
+            raise HTTPException(422, words)
+        print(f"bakeoff serve: bakeoff {command} {' '.join(names)}: {words}", file=sys.stderr)
+        raise HTTPException(503, "This page could not be made; the server's log says more.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from importlib.util import find_spec
 from typing import Any
 
 from sqlalchemy import func, select
@@ -23,6 +24,7 @@ from bakeoff.web.site import page, site
 ROWS = 100  # trials on one page
 MOST_NUMBERS = 5_000  # of one trial on its page
 TAIL = 20_000  # bytes of a log that are shown at once
+COMPARES = find_spec("bakeoff.cli.compare") is not None  # whether this version has `bakeoff compare`
 LARGEST = 2**31 - 1  # id of a row
 OTHERS = 100  # runs of the same experiment to choose from
 
@@ -89,7 +91,7 @@ async def report(request: Request) -> HTMLResponse:
     """The same page as `bakeoff report` writes."""
     here = site(request)
     row = await run_in_threadpool(_run, here.store, request.path_params["run"])
-    return HTMLResponse(await here.reports.html(row["id"]), headers={"Content-Security-Policy": REPORT_POLICY})
+    return HTMLResponse(await here.reports.report(row["id"]), headers={"Content-Security-Policy": REPORT_POLICY})
 
 
 def compare(request: Request) -> HTMLResponse:
@@ -97,7 +99,21 @@ def compare(request: Request) -> HTMLResponse:
     store = site(request).store
     names = [name.strip() for name in request.query_params.getlist("run") if name.strip()][:2]
     pair = [_run(store, name) for name in names]
-    return page("compare.html", pair=pair if len(pair) == 2 else None, names=[*names, "", ""][:2])
+    return page(
+        "compare.html",
+        pair=pair if len(pair) == 2 else None,
+        names=[*names, "", ""][:2],
+        ratios=COMPARES and len(pair) == 2 and pair[0]["experiment"] == pair[1]["experiment"],
+    )
+
+
+async def ratios(request: Request) -> HTMLResponse:
+    """The same page as `bakeoff compare` writes."""
+    here = site(request)
+    names = [request.path_params[name] for name in ("old", "new")]
+    rows = [await run_in_threadpool(_run, here.store, name) for name in names]
+    text = await here.reports.comparison(rows[0]["id"], rows[1]["id"])
+    return HTMLResponse(text, headers={"Content-Security-Policy": REPORT_POLICY})
 
 
 def _run(store: Store, name: str) -> dict[str, Any]:
