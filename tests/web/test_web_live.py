@@ -15,10 +15,12 @@ from urllib.parse import urlsplit
 import made_runs
 import pytest
 from sites import Served, serving
+from sqlalchemy import update
 
 from bakeoff import host
 from bakeoff.store import Store
 from bakeoff.store.store import Outcome
+from bakeoff.store.tables import host_facts, trials
 from bakeoff.web.events import event
 from bakeoff.web.progress import read
 from labs import BAKEOFF, TestLab
@@ -118,10 +120,6 @@ def half_done(folder: Path) -> tuple[Store, str]:
     """A run of another machine of which three trials have ended and one runs."""
     store = Store(f"sqlite:///{folder}/half.db")
     run = made_runs.make(store, made_runs.message_passing(), lambda _trial: Outcome("ok"), run="half-1")
-    from sqlalchemy import update
-
-    from bakeoff.store.tables import trials
-
     with store.engine.begin() as db:
         db.execute(update(trials).where(trials.c.position >= 45).values(position=-1000 - trials.c.position))
         late = trials.c.position > 2
@@ -142,10 +140,6 @@ def test_a_run_of_another_machine_is_under_way_as_long_as_it_says_so(tmp_path: P
 
 def test_a_killed_run_of_this_machine_is_interrupted(tmp_path: Path) -> None:
     store, run = half_done(tmp_path)
-    from sqlalchemy import update
-
-    from bakeoff.store.tables import host_facts
-
     with store.engine.begin() as db:
         db.execute(update(host_facts).where(host_facts.c.moment == "run").values(facts={"hostname": host.name()}))
     assert read(store, run).status == "running"

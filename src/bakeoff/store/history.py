@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Text, cast, func, or_, select
+from sqlalchemy import ColumnElement, Select, Text, cast, func, or_, select
 
 from bakeoff.store.store import Store
 from bakeoff.store.tables import host_facts, run_systems, runs, trials
@@ -60,10 +60,14 @@ def count(store: Store, wanted: Wanted) -> int:
 
 def page(store: Store, wanted: Wanted, first: int, most: int) -> list[Listed]:
     """So many runs from the given place on, the newest first."""
-    query = select(*SHORT).where(*_conditions(wanted)).order_by(runs.c.created_at.desc(), runs.c.id)
     with store.engine.connect() as db:
-        rows = [dict(row) for row in db.execute(query.offset(first).limit(most)).mappings()]
+        rows = [dict(row) for row in db.execute(listing(wanted).offset(first).limit(most)).mappings()]
     return _listed(store, rows)
+
+
+def listing(wanted: Wanted) -> Select[Any]:
+    """The query for all of them, the newest first."""
+    return select(*SHORT).where(*_conditions(wanted)).order_by(runs.c.created_at.desc(), runs.c.id)
 
 
 def experiments(store: Store) -> list[ListedExperiment]:
