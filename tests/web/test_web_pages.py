@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+import made_runs
 import pytest
-from sites import Served, serving
+from sites import SCRIPT, Served, serving
 from sqlalchemy import insert
 
 from bakeoff import report
@@ -140,16 +141,22 @@ def test_two_runs_are_set_beside_each_other(site: Served) -> None:
 
 
 @pytest.mark.skipif(not COMPARES, reason="this version has no `bakeoff compare`")
-def test_ratios_of_two_runs_are_those_of_the_command(site: Served, browser: Any) -> None:
-    link = site.get("/compare?run=paper-1&run=hostile-1").text
-    assert 'href="/compare/paper-1/hostile-1"' in link
-    answer = site.get("/compare/paper-1/hostile-1")
-    assert answer.status == 200 and "sandbox" in answer.headers["content-security-policy"]
-    assert "goroutines" in answer.text and "paper-1" in answer.text
-    page = browser.new_page()
-    page.goto(site.address + "compare/paper-1/hostile-1")
-    assert page.title() != "stolen" and page.locator("img").count() == 0
-    page.close()
+def test_ratios_of_two_runs_are_those_of_the_command(browser: Any, tmp_path: Any) -> None:
+    store = Store(f"sqlite:///{tmp_path}/store.db")
+    experiment = made_runs.message_passing().model_copy(update={"title": f"T {SCRIPT}", "question": f"Q {SCRIPT}"})
+    for run in ("old-1", "new-1"):
+        made_runs.make(store, experiment, made_runs.values(made_runs.paper_times()), run=run, title=SCRIPT + " {}")
+    with serving(store.url) as served:
+        assert 'href="/compare/old-1/new-1"' in served.get("/compare?run=old-1&run=new-1").text
+        answer = served.get("/compare/old-1/new-1")
+        assert answer.status == 200 and "sandbox" in answer.headers["content-security-policy"]
+        assert "goroutines" in answer.text and "old-1" in answer.text and "new-1" in answer.text
+        page = browser.new_page()
+        page.goto(served.address + "compare/old-1/new-1")
+        assert page.title() != "stolen" and page.locator("img").count() == 0
+        page.close()
+        assert served.get("/compare/old-1/old-1").status == 422
+        assert served.get("/compare/old-1/nope").status == 404
 
 
 def test_a_long_history_is_paged(tmp_path: Any) -> None:
