@@ -53,7 +53,7 @@ class Served:
 
     def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
         """Any request; the path goes out exactly as it is."""
-        line = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=30)
+        line = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=200)
         line.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
         for name, value in (headers | ({} if body is None else {"Content-Length": str(len(body))})).items():
             line.putheader(name, value)

@@ -13,7 +13,6 @@ from sqlalchemy import insert
 from bakeoff import report
 from bakeoff.store import Store, history
 from bakeoff.store.tables import runs
-from bakeoff.web.runs import COMPARES
 
 PATHS = ["/", "/runs", "/runs/hostile-1", "/runs/hostile-1?status=failed", "/runs/hostile-1/report", "/compare"]
 
@@ -140,7 +139,6 @@ def test_two_runs_are_set_beside_each_other(site: Served) -> None:
     assert site.get("/compare?run=paper-1&run=nope").status == 404
 
 
-@pytest.mark.skipif(not COMPARES, reason="this version has no `bakeoff compare`")
 def test_ratios_of_two_runs_are_those_of_the_command(browser: Any, tmp_path: Any) -> None:
     store = Store(f"sqlite:///{tmp_path}/store.db")
     experiment = made_runs.message_passing().model_copy(update={"title": f"T {SCRIPT}", "question": f"Q {SCRIPT}"})

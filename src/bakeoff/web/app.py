@@ -29,7 +29,7 @@ ROUTES = [
     Route("/runs/{run}/trials/{trial:int}", runs.trial),
     Route("/runs/{run}/trials/{trial:int}/files/{name}", runs.artefact),
     Route("/compare", runs.compare),
-    *([Route("/compare/{old}/{new}", runs.ratios)] if runs.COMPARES else []),
+    Route("/compare/{old}/{new}", runs.ratios),
     Route("/ingest/{run}", ingest.state, methods=["GET"]),
     Route("/ingest/{run}", ingest.begin, methods=["PUT"]),
     Route("/ingest/{run}/trials", ingest.trials, methods=["POST"]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import zlib
-from importlib.util import find_spec
 from typing import Any
 
 from sqlalchemy import func, select
@@ -24,7 +23,6 @@ from bakeoff.web.site import page, site
 ROWS = 100  # trials on one page
 MOST_NUMBERS = 5_000  # of one trial on its page
 TAIL = 20_000  # bytes of a log that are shown at once
-COMPARES = find_spec("bakeoff.cli.compare") is not None  # whether this version has `bakeoff compare`
 LARGEST = 2**31 - 1  # id of a row
 OTHERS = 100  # runs of the same experiment to choose from
 
@@ -103,7 +101,7 @@ def compare(request: Request) -> HTMLResponse:
         "compare.html",
         pair=pair if len(pair) == 2 else None,
         names=[*names, "", ""][:2],
-        ratios=COMPARES and len(pair) == 2 and pair[0]["experiment"] == pair[1]["experiment"],
+        ratios=len(pair) == 2 and pair[0]["experiment"] == pair[1]["experiment"],
     )
 
 
