@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
+import time
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -16,6 +20,7 @@ from bakeoff.errors import BadInput
 from bakeoff.store import Store
 from bakeoff.store.store import Outcome, pack, unpack
 from bakeoff.store.tables import metadata, metrics, observations
+from bakeoff.store.url import shown, shown_command
 from test_plan import make
 
 FACTS: dict[str, Any] = {"load": [0, 0, 0]}
@@ -133,3 +138,72 @@ def test_a_foreign_database_is_left_alone(tmp_path: Path) -> None:
 @given(st.lists(st.floats(allow_nan=False)))
 def test_packing_keeps_every_bit(numbers: list[float]) -> None:
     assert unpack(pack(numbers)).tolist() == numbers
+
+
+def test_a_rolled_back_metric_leaves_no_id_behind(tmp_path: Path) -> None:
+    store, run = filled(tmp_path)
+    first, second = store.planned(run)[:2]
+    broken = Outcome("ok", flags=[("same", "a", {}), ("same", "b", {})])
+    broken.observe("lost", "s", 1.0)
+    with pytest.raises(Exception, match="UNIQUE"):
+        store.finish(run, first, broken, FACTS)
+    for trial, name in ((first, "kept"), (second, "lost")):
+        outcome = Outcome("ok")
+        outcome.observe(name, "s", 2.0)
+        store.finish(run, trial, outcome, FACTS)
+    with store.engine.connect() as db:
+        query = select(observations.c.trial_id, metrics.c.name).join(metrics).order_by(observations.c.trial_id)
+        assert [tuple(row) for row in db.execute(query)] == [(first.id, "kept"), (second.id, "lost")]
+
+
+def test_a_read_only_store_cannot_be_changed(tmp_path: Path) -> None:
+    store, run = filled(tmp_path)
+    reader = Store(store.url, read_only=True)
+    assert reader.run(run)["id"] == run
+    with pytest.raises(Exception, match="readonly"):
+        reader.set_run(run, status="done")
+
+
+OPEN = """
+import sys, time
+from bakeoff.store import Store
+time.sleep(max(0.0, float(sys.argv[2]) - time.time()))
+store = Store(sys.argv[1])
+store.set_run("none", status="done")
+print(len(store.runs()))
+"""
+
+
+def test_many_processes_open_a_new_store_at_once(tmp_path: Path) -> None:
+    for attempt in range(2):
+        url = f"sqlite:///{tmp_path}/new-{attempt}/store.db"
+        words = [sys.executable, "-c", OPEN, url, str(time.time() + 3)]
+        opening = [subprocess.Popen(words, stdout=PIPE, stderr=PIPE, text=True) for _ in range(5)]
+        said = [process.communicate(timeout=60) for process in opening]
+        assert said == [("0\n", "")] * 5
+
+
+URLS = [
+    "postgresql://me:{}@127.0.0.1:1/x",
+    "postgres://me:{}@127.0.0.1/x",
+    "nonsense+driver://me:{}@host/x",
+    "postgresql://127.0.0.1:1/x?user=me&password={}",
+    "postgresql://me:{}@127.0.0.1:port/x",
+]
+
+
+@pytest.mark.parametrize("url", URLS)
+@pytest.mark.parametrize("secret", ["hunter2secret", "hunter2@secret", "hunter2/secret", "hunter2%40secret"])
+def test_no_error_shows_the_password(url: str, secret: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        Store(url.format(secret))
+    assert "hunter2" not in str(caught.value) and "secret" not in str(caught.value)
+
+
+def test_a_command_is_stored_without_the_password() -> None:
+    command = "bakeoff --store 'postgresql://me:p w@host/db' run x --store=postgresql://a:hunter2@b/c?password=q"
+    assert shown_command(command) == (
+        "bakeoff --store 'postgresql://me:***@host/db' run x '--store=postgresql://a:***@b/c?password=***'"
+    )
+    assert shown_command("bakeoff run it's") == "bakeoff run it's"
+    assert shown("sqlite:///a/b.db") == "sqlite:///a/b.db"

@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 
+def name() -> str:
+    """The name that this machine gives itself."""
+    return platform.node()
+
+
 def facts() -> dict[str, Any]:
     """CPU, memory, kernel, governor, cgroup version, virtualisation hints: what does not change during a run."""
     cpu = _fields(_read("/proc/cpuinfo").split("\n\n")[0])
     return {
-        "hostname": platform.node(),
+        "hostname": name(),
         "cpu": cpu.get("model name") or platform.processor() or platform.machine(),
         "cpus": os.cpu_count(),
         "usable_cpus": sorted(os.sched_getaffinity(0)),

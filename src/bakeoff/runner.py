@@ -33,6 +33,7 @@ from bakeoff.procedures.build import observed
 from bakeoff.procedures.task import log_files
 from bakeoff.store import Store, TrialRow
 from bakeoff.store.store import Outcome
+from bakeoff.store.url import shown
 
 SCRATCH = Path("/tmp")  # short, because a Unix socket's path has at most 107 bytes
 
@@ -86,7 +87,7 @@ class Runner:
             "status": "running",
             "created_at": time.time(),
             "lab_root": str(self.lab.root),
-            "command": shlex.join(["bakeoff", *sys.argv[1:]]),
+            "command": shlex.join(["bakeoff", *map(shown, sys.argv[1:])]),  # a store's URL may hold a password
             "experiment_yaml": _stored(experiment),
             "readme": readme.read_text(encoding="utf-8") if readme.is_file() else None,
             "reference_rows": self.lab.references(name),

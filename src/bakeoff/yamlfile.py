@@ -26,6 +26,7 @@ class Strict(BaseModel):
 
 
 DEEPEST = 50
+MOST_NODES = 1_000_000  # of a file with its aliases spelt out
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -67,6 +68,8 @@ def parse(text: str, file: Path | str) -> tuple[Any, yaml.Node | None]:
         loader = _Core(text)
         try:
             node = loader.get_single_node()
+            if _spelt_out(node, {}) > MOST_NODES:
+                raise ValueError("its aliases stand for too much")
             data = None if node is None else loader.construct_document(node)
         finally:
             loader.dispose()
@@ -86,6 +89,17 @@ def parse(text: str, file: Path | str) -> tuple[Any, yaml.Node | None]:
     except yaml.YAMLError as error:
         raise BadInput(f"this is not YAML: {error}", "save the file as plain UTF-8 text", file=file) from None
     return data, node
+
+
+def _spelt_out(node: yaml.Node | None, known: dict[int, int]) -> int:
+    """How many nodes a file has if each alias is spelt out: a few lines of aliases of aliases can mean billions."""
+    if node is None or isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = MOST_NODES  # a node within itself has no end
+        below = node.value if isinstance(node, yaml.SequenceNode) else [one for pair in node.value for one in pair]
+        known[id(node)] = 1 + sum(_spelt_out(one, known) for one in below)
+    return known[id(node)]
 
 
 def load(path: Path, model: type[Model]) -> Model:

@@ -55,8 +55,11 @@ def usage_error(error: Exception) -> int:
     show = getattr(error, "show", None)
     if show is None:
         if type(error).__module__.startswith("sqlalchemy"):
-            first = str(error).splitlines()[0]
-            tell(CannotRun(f"the store failed: {first}", "check that it can be written and is not damaged"))
+            from bakeoff.cli.app import Where
+            from bakeoff.store.url import redacted
+
+            said = redacted(str(error), Where.named_store())
+            tell(CannotRun(f"the store failed: {said}", "check that it can be written and is not damaged"))
             return Exit.CANNOT_RUN
         raise error
     if "--json" in sys.argv:

@@ -53,12 +53,16 @@ class Where:
         return Lab.find(cls.folder)
 
     @classmethod
-    def store(cls) -> Store:
+    def named_store(cls) -> str:
+        """The URL that the user has named; empty if none."""
+        return cls.store_url or os.environ.get("BAKEOFF_STORE", "")
+
+    @classmethod
+    def store(cls, read_only: bool = False) -> Store:
         """The store, opened."""
         from bakeoff.store import Store
 
-        url = cls.store_url or os.environ.get("BAKEOFF_STORE")
-        return Store(url or f"sqlite:///{cls.lab().state / 'store.db'}")
+        return Store(cls.named_store() or f"sqlite:///{cls.lab().state / 'store.db'}", read_only)
 
 
 def _version(asked: bool) -> None:
@@ -96,4 +100,4 @@ def chosen_profile(profiles: Any, asked: str | None) -> str | None:
 
 
 # The commands register themselves.
-from bakeoff.cli import compare, doctor, export, look, report, run, schema, setup, status  # noqa: E402, F401
+from bakeoff.cli import compare, doctor, export, look, report, run, schema, serve, setup, status  # noqa: E402, F401

@@ -7,28 +7,28 @@ import re
 import time
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Engine, RowMapping, create_engine, event, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from bakeoff.errors import BadInput
 from bakeoff.plan import Trial
-from bakeoff.store import schema
+from bakeoff.store import connect, schema
 from bakeoff.store.tables import (
     artefacts,
     flags,
     histograms,
     host_facts,
-    metrics,
     observations,
     run_systems,
     runs,
     series,
     trials,
 )
+from bakeoff.store.writer import Key, Writer, writing
 
 Labels = Mapping[str, str]
 FINAL = ("ok", "wrong", "failed", "timeout", "unavailable")
@@ -62,19 +62,26 @@ class Outcome:
 
 
 class Store:
-    """A store at a SQLAlchemy URL, brought to the newest schema when it is opened."""
+    """A store at a SQLAlchemy URL, brought to the newest schema when it is opened.
 
-    def __init__(self, url: str) -> None:
+    With `read_only` the database itself refuses every later change by this store.
+    """
+
+    def __init__(self, url: str, read_only: bool = False) -> None:
         self.url = url
-        if url.startswith("sqlite:///"):
-            Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
-        self.engine = _engine(url)
-        schema.upgrade(self.engine)
-        self._metric_ids: dict[tuple[str, str, str], int] = {}
+        self.engine = connect.engine(url)
+        schema.upgrade(self.engine, url)
+        if read_only:
+            connect.protect(self.engine)
+        self._metric_ids: dict[Key, int] = {}
 
     def close(self) -> None:
         """Gives all connections back."""
         self.engine.dispose()
+
+    def writing(self) -> AbstractContextManager[Writer]:
+        """One transaction that may store numbers."""
+        return writing(self.engine, self._metric_ids)
 
     def create_run(self, row: dict[str, Any], systems: list[dict[str, Any]], plan: list[Trial], facts: Any) -> None:
         """Stores a run with its whole plan before anything is run."""
@@ -102,12 +109,14 @@ class Store:
 
     def run(self, name: str) -> RowMapping:
         """A run by its id, by a beginning of it that only one has, or `last`; `last~2` is two runs before that."""
-        every = self.runs()
-        found = [row for row in every if row["id"] == name]
-        if recent := re.fullmatch(r"last(?:~(\d+))?", name):
-            back = int(recent[1] or 0)
-            found = every[len(every) - 1 - back :][:1] if back < len(every) else []
-        found = found or [row for row in every if row["id"].startswith(name)]
+        newest = select(runs).order_by(runs.c.created_at.desc())
+        with self.engine.connect() as db:
+            query = newest.where(runs.c.id == name)
+            if recent := re.fullmatch(r"last(?:~(\d{1,9}))?", name):
+                query = newest.offset(int(recent[1] or 0)).limit(1)
+            found = db.execute(query).mappings().all()
+            if not found:
+                found = db.execute(newest.where(runs.c.id.startswith(name, autoescape=True)).limit(2)).mappings().all()
         if len(found) != 1:
             problem = "several runs begin with" if found else "there is no run"
             raise BadInput(f"{problem} {name!r}", "choose an id that `bakeoff status` names, `last` or `last~1`")
@@ -160,11 +169,11 @@ class Store:
 
     def add(self, run: str, trial: Trial, outcome: Outcome, at: float) -> None:
         """Stores a trial that was carried out outside the plan, such as a build while preparing."""
-        with self.engine.begin() as db:
+        with self.writing() as writer:
             row = _planned(run, trial, 1) | {"status": outcome.status, "reason": outcome.reason}
             row |= {"started_at": at, "ended_at": at}
-            number = db.execute(insert(trials).returning(trials.c.id), row).scalar_one()
-            self._numbers(db, number, outcome)
+            number = writer.db.execute(insert(trials).returning(trials.c.id), row).scalar_one()
+            self._numbers(writer, number, outcome)
 
     def begin(self, run: str, trial: TrialRow, facts: Any) -> None:
         """Marks a trial as running."""
@@ -174,10 +183,11 @@ class Store:
 
     def finish(self, run: str, trial: TrialRow, outcome: Outcome, facts: Any) -> None:
         """Stores all that a trial gave, in one transaction."""
-        with self.engine.begin() as db:
+        with self.writing() as writer:
+            db = writer.db
             ended = {"status": outcome.status, "reason": outcome.reason, "ended_at": time.time()}
             db.execute(update(trials).where(trials.c.id == trial.id).values(**ended))
-            self._numbers(db, trial.id, outcome)
+            self._numbers(writer, trial.id, outcome)
             files = [
                 {
                     "trial_id": trial.id,
@@ -197,15 +207,16 @@ class Store:
                     db.execute(insert(table), rows)
             _facts(db, run, trial.id, "after", facts)
 
-    def _numbers(self, db: Connection, trial: int, outcome: Outcome) -> None:
+    @staticmethod
+    def _numbers(writer: Writer, trial: int, outcome: Outcome) -> None:
         numbers = [
-            {"trial_id": trial, "metric_id": self._metric(db, name, unit, labels), "value": value}
+            {"trial_id": trial, "metric_id": writer.metric(name, unit, canonical(labels)), "value": value}
             for name, unit, labels, value in outcome.observations
         ]
         lines = [
             {
                 "trial_id": trial,
-                "metric_id": self._metric(db, name, unit, labels),
+                "metric_id": writer.metric(name, unit, canonical(labels)),
                 "count": len(times),
                 "times": pack(times),
                 "values": pack(values),
@@ -213,23 +224,12 @@ class Store:
             for name, unit, labels, times, values in outcome.series
         ]
         shapes = [
-            {"trial_id": trial, "metric_id": self._metric(db, name, unit, labels), "data": data}
+            {"trial_id": trial, "metric_id": writer.metric(name, unit, canonical(labels)), "data": data}
             for name, unit, labels, data in outcome.histograms
         ]
         for table, rows in ((observations, numbers), (series, lines), (histograms, shapes)):
             if rows:
-                db.execute(insert(table), rows)
-
-    def _metric(self, db: Connection, name: str, unit: str, labels: Labels) -> int:
-        key = (name, unit, canonical(labels))
-        if key not in self._metric_ids:
-            where = (metrics.c.name == key[0]) & (metrics.c.unit == key[1]) & (metrics.c.labels == key[2])
-            found = db.execute(select(metrics.c.id).where(where)).scalar()
-            if found is None:
-                row = {"name": key[0], "unit": key[1], "labels": key[2]}
-                found = db.execute(insert(metrics).returning(metrics.c.id), row).scalar_one()
-            self._metric_ids[key] = found
-        return self._metric_ids[key]
+                writer.db.execute(insert(table), rows)
 
     def artefact(self, trial: int, name: str) -> bytes | None:
         """A trial's log or raw result."""
@@ -252,27 +252,6 @@ def pack(numbers: Iterable[float]) -> bytes:
 def unpack(data: bytes) -> np.ndarray[Any, np.dtype[np.float64]]:
     """What `pack` packed, shape (n,)."""
     return np.frombuffer(zlib.decompress(data), dtype="<f8")
-
-
-def _engine(url: str) -> Engine:
-    try:
-        engine = create_engine(url)
-    except Exception as error:  # SQLAlchemy and its drivers raise many kinds here
-        raise BadInput(f"the store {url!r} cannot be opened: {error}", "write a URL such as sqlite:///path") from None
-    if engine.dialect.name == "sqlite":
-
-        @event.listens_for(engine, "connect")
-        def _settings(connection: Any, _record: Any) -> None:
-            # WAL: a kill at any instant loses at most the open transaction, and readers never wait for the writer.
-            for setting in (
-                "journal_mode=WAL",
-                "synchronous=NORMAL",
-                "foreign_keys=ON",
-                "busy_timeout=10000",
-            ):
-                connection.execute(f"PRAGMA {setting}")
-
-    return engine
 
 
 def _planned(run: str, trial: Trial, attempt: int) -> dict[str, Any]:

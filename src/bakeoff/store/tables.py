@@ -46,6 +46,8 @@ runs = Table(
     Column("pid", Integer),  # of the lab that runs it, with its start time, to tell a live run from a dead one
     Column("pid_started", Float),
 )
+Index("ix_runs_created_at", runs.c.created_at)
+Index("ix_runs_experiment_created_at", runs.c.experiment, runs.c.created_at)
 
 run_systems = Table(
     "run_systems",
@@ -60,6 +62,7 @@ run_systems = Table(
     Column("key", String(64)),
     Column("receipt", JSON),
 )
+Index("ix_run_systems_system", run_systems.c.system)
 
 trials = Table(
     "trials",
