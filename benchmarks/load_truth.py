@@ -7,9 +7,10 @@ Build them with `cargo build --release -p bakeoff-instruments` and
 `cargo build --release -p bakeoff-load --example truth_server`. The truth is the server's own record: microseconds from
 the kernel's receipt of each request to the moment before its answer is written, so that waiting in the socket of a
 stopped server is in it. A value holds when it is within 1% or 50 µs of the truth. The server is bound to CPU 0 and the
-generator to CPU 1, where it goes before other processes. On epoll the last byte of an answer counts from its receipt by the
-kernel; on io_uring the generator's waking is in the measured value (some 20 to 40 µs on an idle machine). The generator's own
-lateness (send lag) is in its response time, as it must be, and not in the truth: `service` shows the error without it.
+generator to CPU 1, where it goes before other processes. On epoll the last byte of an answer counts from its receipt
+by the kernel; on io_uring the generator's waking is in the measured value (some 20 to 40 µs on an idle machine). The
+generator's own lateness (send lag) is in its response time, as it must be, and not in the truth: `service` is the error
+without it.
 """
 
 import argparse
@@ -96,8 +97,8 @@ def main() -> None:
     )
     for kind, backend, name, true, measured, error, service, holds in rows:
         print(
-            f"{kind:<10} {backend:<8} {name:<8} {true:>10.0f} {measured:>12} {error:>9.0f} {error / true:>7.2%} {service:>10.0f}"
-            f"  {'yes' if holds else 'NO'}"
+            f"{kind:<10} {backend:<8} {name:<8} {true:>10.0f} {measured:>12} {error:>9.0f} {error / true:>7.2%}"
+            f" {service:>10.0f}  {'yes' if holds else 'NO'}"
         )
 
 

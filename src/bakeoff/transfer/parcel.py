@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from bakeoff.experiment import NAME, Scalar, SystemName
+from bakeoff.names import NAME, Scalar, SystemName
 from bakeoff.store.store import FINAL
 from bakeoff.yamlfile import Strict
 
