@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -102,15 +103,19 @@ def _ratio(ours: float, theirs: float) -> float | None:
     return ours / theirs if ours > 0 and theirs > 0 else None
 
 
+@lru_cache
+def _smallest(test: str, n: int) -> float:
+    """The smallest p that n pairs can give; for t, which has none, that of the rank sum test."""
+    return 2.0 ** (1 - n) if test == "signed-rank" else 2.0 / float(comb(2 * n, n))
+
+
 def judge(family: list[Comparison], metric: MetricInfo, margin: float) -> list[Comparison]:
     """The comparisons of one metric with one baseline, with corrected p values, power and verdicts."""
     tested = [index for index, comparison in enumerate(family) if comparison.p is not None]
     corrected = dict(zip(tested, holm([family[index].p or 0.0 for index in tested]), strict=True))
     judged = []
     for index, comparison in enumerate(family):
-        smallest = 2.0 / float(comb(2 * comparison.pairs, comparison.pairs))
-        if comparison.test == "signed-rank":
-            smallest = 2.0 ** (1 - comparison.pairs)
+        smallest = _smallest(comparison.test, comparison.pairs)
         low_power = comparison.pairs < 6 or smallest * len(tested) > ALPHA
         known = replace(comparison, p_holm=corrected.get(index), low_power=low_power)
         said = verdict(known, metric, margin)

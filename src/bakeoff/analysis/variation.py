@@ -17,6 +17,8 @@ Codes = NDArray[np.int64]
 Term = tuple[str, float, int]  # name, sum of squares, degrees of freedom
 MOST_COLUMNS = 600  # of an unbalanced design; with more, interactions are not told apart
 MOST_BLOCKS = 1_500  # of an unbalanced design
+MOST_LEVELS = 1_000  # of all factors of an unbalanced design together; of more nothing is allocated
+MOST_NUMBERS = 20_000_000  # in one matrix
 STARTS = "starts of a system"
 OVERLAP = "not to be told apart (unbalanced)"
 
@@ -39,7 +41,8 @@ def allocate(samples: pl.DataFrame, factors: list[str], steps: list[str], metric
     n, means = cell["n"].to_numpy().astype(np.float64), cell["mean"].to_numpy()
     y, of = frame["y"].to_numpy(), frame["cell"].to_numpy().astype(np.int64)
     total = float(np.sum((y - y.mean()) ** 2))
-    if total == 0:
+    wide = sum(int(levels.max()) for levels in codes.values())
+    if total == 0 or (not balanced(n, codes) and (wide > MOST_LEVELS or wide * len(cell) > MOST_NUMBERS)):
         return None
     trial_factors = [name for name in used if name not in steps]
     kinds = frame.select(trial_factors).n_unique() if trial_factors else 1
@@ -95,7 +98,7 @@ def factorial(means: Vector, n: Vector, codes: dict[str, Codes]) -> list[Term]:
     both = list(combinations(codes, 2))
     whole = balanced(n, codes)
     columns = sum(int(codes[a].max() * codes[b].max()) for a, b in both) + sum(int(c.max()) for c in codes.values())
-    if whole or columns <= MOST_COLUMNS:
+    if whole or (columns <= MOST_COLUMNS and columns * len(means) <= MOST_NUMBERS):
         terms += both
     if whole:
         found = _marginal(means - grand, float(n[0]), codes, terms)
@@ -167,7 +170,8 @@ def block_squares(residuals: Vector, cell: Codes, block: Codes) -> tuple[float, 
     cells, blocks = int(cell.max()) + 1, int(block.max()) + 1
     right: Vector = np.bincount(block, weights=residuals, minlength=blocks).astype(np.float64)
     per_block = np.bincount(block, minlength=blocks)
-    if len(cell) == cells * blocks or blocks > MOST_BLOCKS:  # complete, or so many that a few missing trials are little
+    few = blocks <= MOST_BLOCKS and cells * blocks <= MOST_NUMBERS
+    if len(cell) == cells * blocks or not few:  # complete, or so many that a few missing trials are little
         return float(np.sum(right**2 / per_block)), blocks - 1
     counts = np.bincount(cell * blocks + block, minlength=cells * blocks).reshape(cells, blocks).astype(np.float64)
     per_cell = counts.sum(axis=1)
