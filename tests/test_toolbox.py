@@ -52,5 +52,6 @@ def test_a_client_that_takes_too_long_and_one_that_is_silent(client: Path) -> No
     assert "ended with 1: it said nothing (all of it: " in reason(client, "exit 1")
 
 
-def test_a_missing_client_is_named(client: Path) -> None:
+def test_a_missing_client_is_named(client: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(client.parent))
     assert "the program npm is missing" in str(toolbox.state("pad", lambda _name: TOOL, install=True).reason)

@@ -36,8 +36,8 @@ def until(process: subprocess.Popen[str], word: str) -> str:
 @pytest.fixture
 def slow(lab: TestLab) -> TestLab:
     """A lab whose trials last until a file is there."""
-    gate = lab.root / "go"
-    lab.system(script=f"while [ ! -e {gate} ]; do sleep 0.05; done; echo '@bakeoff result {{\"count\": '$1'}}'")
+    wait = f"touch {lab.root}/up; while [ ! -e {lab.root}/go ]; do sleep 0.05; done"
+    lab.system(script=f"{wait}; echo '@bakeoff result {{\"count\": '$1'}}'")
     lab.experiment(metrics={"wall": {}}, replications=1)
     return lab
 
@@ -57,11 +57,11 @@ def test_the_second_lab_waits_and_says_for_whom(slow: TestLab) -> None:
 
 
 def until_held(lab: TestLab) -> None:
+    """Waits until the first lab's first trial runs."""
     deadline = time.monotonic() + 60
-    file = lab.root / "measuring"
-    while not (file.exists() and file.read_text()) and time.monotonic() < deadline:
+    while not (lab.root / "up").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert file.read_text()
+    assert (lab.root / "up").exists()
 
 
 def test_a_lab_that_must_not_wait_says_who_measures_and_leaves_no_run(slow: TestLab) -> None:

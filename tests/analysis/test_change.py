@@ -9,6 +9,7 @@ from typing import Any
 import made_runs
 import numpy as np
 import pytest
+from scipy import stats
 
 from bakeoff.analysis import bootstrap, change, independent, load
 from bakeoff.analysis.data import RunData
@@ -94,7 +95,7 @@ def test_the_order_of_the_values_says_nothing(store: Store) -> None:
     new, old = rng.lognormal(0, 0.1, 12), rng.lognormal(0.1, 0.1, 9)
     first = independent.ratio_interval(new, old, 5)
     assert first == independent.ratio_interval(rng.permutation(new), rng.permutation(old), 5)
-    assert independent.rank_test(new, old) == independent.rank_test(new[::-1], old[::-1])
+    assert independent.test(new, old) == independent.test(new[::-1], old[::-1])
 
 
 def test_the_two_samples_are_drawn_apart() -> None:
@@ -143,6 +144,18 @@ def test_few_replications_are_low_power(store: Store) -> None:
     )
     assert all(c.low_power for c in found.changes)
     assert verdicts(found, "elapsed")["b", "small"] == "slower", "every value lies beyond every other"
+
+
+def test_three_values_that_chance_separates_name_no_side() -> None:
+    """All of three values lie above all of three others, and Welch's test finds nothing in it."""
+    apart = np.array([1.3, 1.9, 4.0]), np.array([0.4, 0.9, 1.2])
+    found = independent.test(*apart)
+    assert found is not None and not found.ranks and found.p > 0.05 and not found.settles(apart=True, few=True)
+    assert found.p == pytest.approx(stats.ttest_ind(*map(np.log, apart), equal_var=False).pvalue)
+    close = independent.test(np.array([2.0, 2.01, 2.02]), np.array([1.0, 1.01, 1.02]))
+    assert close is not None and close.settles(apart=True, few=True) and not close.settles(apart=True, few=False)
+    exact = independent.test(np.array([2.0, 2.0]), np.array([1.0, 1.0]))
+    assert exact is not None and exact.p == 0 and independent.test(np.ones(3), np.ones(3)).p == 1  # type: ignore
 
 
 def test_what_only_one_run_has_is_named_with_its_reason(store: Store) -> None:

@@ -71,7 +71,7 @@ def test_what_was_stored_is_text_and_nothing_else(store: Store) -> None:
     found = compare(old, new)
     page = changepage.html(found)
     assert "script" not in Elements(page).tags and "img" not in Elements(page).tags
-    assert "<script>" not in changepage.markdown(found) and "<img" not in changepage.markdown(found)
+    assert not re.search(r"(?<!\\)<(script|img)", changepage.markdown(found))
     assert "[/bold]" in said(replace(found, title="[/bold]"))
 
 

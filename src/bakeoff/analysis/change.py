@@ -46,7 +46,7 @@ class Change:
     p_holm: float | None
     verdict: str
     low_power: bool
-    smallest: float = 1.0  # the smallest p that the test could give
+    test: independent.Test | None = None
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def changed(group: Group, after: dict[str, Any], before: dict[str, Any], seed: i
     new, old = np.asarray(after["values"], dtype=np.float64), np.asarray(before["values"], dtype=np.float64)
     medians = float(np.median(new)), float(np.median(old))
     interval = independent.ratio_interval(new, old, seed)
-    test = independent.rank_test(new, old)
+    test = independent.test(new, old)
     return Change(
         group=group,
         n_old=len(old),
@@ -166,7 +166,7 @@ def changed(group: Group, after: dict[str, Any], before: dict[str, Any], seed: i
         p_holm=None,
         verdict="unsure",
         low_power=True,
-        smallest=test.smallest if test else 1.0,
+        test=test,
     )
 
 
@@ -176,7 +176,8 @@ def judge(family: list[Change], metric: MetricInfo, margin: float) -> list[Chang
     corrected = dict(zip(tested, comparison.holm([family[i].p or 0.0 for i in tested]), strict=True))
     judged = []
     for i, one in enumerate(family):
-        few = min(one.n_old, one.n_new) < summary.ENOUGH or one.smallest * len(tested) > comparison.ALPHA
+        smallest = one.test.smallest if one.test else 1.0
+        few = min(one.n_old, one.n_new) < summary.ENOUGH or smallest * len(tested) > comparison.ALPHA
         known = replace(one, p_holm=corrected.get(i), low_power=few)
         judged.append(replace(known, verdict=_verdict(known, metric, margin)))
     return judged
@@ -184,11 +185,14 @@ def judge(family: list[Change], metric: MetricInfo, margin: float) -> list[Chang
 
 def _verdict(one: Change, metric: MetricInfo, margin: float) -> str:
     """As between two systems; where the old run has only zeros, which have no ratio, the test and the side decide."""
-    if one.low is not None or one.old != 0 or min(one.n_old, one.n_new) < 2:
-        return comparison.verdict(one, metric, margin)
+    sure = (one.p_holm is not None and one.p_holm < comparison.ALPHA) or (
+        one.test is not None and one.test.settles(abs(one.delta) == 1, one.low_power)
+    )
+    if one.low is not None or one.old != 0 or one.test is None:
+        said = comparison.verdict(one, metric, margin)
+        return said if sure or said == "same" else "unsure"
     if one.new == 0 and one.delta == 0:
         return "same"
-    sure = (one.p_holm is not None and one.p_holm < comparison.ALPHA) or (one.low_power and abs(one.delta) == 1)
     return comparison.word(metric, one.delta > 0) if sure else "unsure"
 
 

@@ -49,7 +49,7 @@ class Tested:
     judgement: Judgement  # pass or unsure
     beyond: bool  # the whole interval lies beyond the limit
     apart: bool  # every value lies beyond what every old value allows
-    smallest: float  # the smallest p that the test could give
+    test: independent.Test | None
 
 
 def of_change(rule: Rule, group: Group, old: Vector, new: Vector, seed: int) -> Tested:
@@ -62,7 +62,7 @@ def of_change(rule: Rule, group: Group, old: Vector, new: Vector, seed: int) -> 
     medians = float(np.median(old)), float(np.median(new))
     interval, excess = independent.intervals(new, old, rule.share, seed)
     limits = independent.limit(old, rule.share)
-    test = independent.rank_test(new, limits)
+    test = independent.test(new, limits)
     side = 1 if rule.above else -1
     within = excess is not None and max(side * bound for bound in excess) <= 0
     beyond = excess is not None and min(side * bound for bound in excess) > 0
@@ -83,22 +83,23 @@ def of_change(rule: Rule, group: Group, old: Vector, new: Vector, seed: int) -> 
         low_power=min(len(old), len(new)) < summary.ENOUGH,
     )
     apart = side * comparison.cliffs_delta(new, limits) == 1
-    return Tested(judged, beyond and min(len(old), len(new)) >= LEAST, apart, test.smallest if test else 1.0)
+    return Tested(judged, beyond and min(len(old), len(new)) >= LEAST, apart, test)
 
 
 def settle(tested: list[Tested]) -> list[Judgement]:
     """The judgements of all changes of a check, p corrected by Holm's method over all of them.
 
-    A change fails if the whole interval lies beyond the limit and Holm's p is below 5%. Where power is low it is enough
-    that every new value lies beyond what every old value allows.
+    A change fails if the whole interval lies beyond the limit and Holm's p is below 5%, or the test settles it
+    (`independent.Test`): where power is low it is enough that every new value lies beyond what every old one allows.
     """
     with_p = [i for i, one in enumerate(tested) if one.judgement.p is not None]
     holm = dict(zip(with_p, comparison.holm([tested[i].judgement.p or 0.0 for i in with_p]), strict=True))
     settled = []
     for i, one in enumerate(tested):
-        few = one.judgement.low_power or one.smallest * len(with_p) > comparison.ALPHA
+        smallest = one.test.smallest if one.test else 1.0
+        few = one.judgement.low_power or smallest * len(with_p) > comparison.ALPHA
         judged = replace(one.judgement, p_holm=holm.get(i), low_power=few)
-        sure = holm.get(i, 1.0) < comparison.ALPHA or (few and one.apart)
+        sure = holm.get(i, 1.0) < comparison.ALPHA or (one.test is not None and one.test.settles(one.apart, few))
         judged = replace(judged, outcome="fail") if one.beyond and sure else judged
         settled.append(replace(judged, said=_change_said(judged)))
     return settled
