@@ -207,7 +207,7 @@ def values_of(data: RunData, metrics: list[str]) -> dict[Key, dict[str, Any]]:
     """
     chosen = data.samples.filter((pl.col("labels") == "") & pl.col("metric").is_in(metrics))
     rows: dict[Key, dict[str, Any]] = {}
-    for row in summary.grouped(chosen, _factors(data)).iter_rows(named=True):
+    for row in summary.rows(summary.grouped(chosen, _factors(data))):
         cell = {name: row[name] for name in _factors(data) if row[name] is not None}
         rows[row["procedure"], row["system"], cell_text(cell), row["metric"], row["unit"]] = row | {"cell": cell}
     systems = {system.name: i for i, system in enumerate(data.systems)}

@@ -23,7 +23,7 @@ TIMES = ("s", "ms", "us", "µs", "ns", "min")
 
 def cliffs_delta(ours: Vector, theirs: Vector) -> float:
     """P(ours > theirs) - P(ours < theirs), from -1 to 1 (Cliff 1993, Psychological Bulletin 114)."""
-    ordered = np.sort(theirs)
+    ours, ordered = np.sort(ours), np.sort(theirs)  # both in order: the search then stays in the cache
     below = np.searchsorted(ordered, ours, side="left")
     above = len(ordered) - np.searchsorted(ordered, ours, side="right")
     return float(np.sum(below - above) / (len(ours) * len(theirs)))

@@ -7,22 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from sqlalchemy import Text, cast, func, select
-from sqlalchemy.sql import Select
 
 from bakeoff import flags as known_flags
 from bakeoff import plan, yamlfile
-from bakeoff.analysis import derived, warmup
+from bakeoff.analysis import columns, derived, warmup
+from bakeoff.analysis.columns import Columns, Schema
 from bakeoff.analysis.findings import SystemState
 from bakeoff.analysis.warmup import Warming
 from bakeoff.experiment import Experiment
 from bakeoff.store import Store
 from bakeoff.store.tables import flags, host_facts, metrics, observations, trials
 
-PIECE = 100_000  # rows fetched at once
+MOST_STATES = 2_000  # trials whose surroundings are read
+MOST_NAMED = 10_000  # rows that one query names by number
 
-Columns = dict[str, pl.DataType | type[pl.DataType]]
+Parameters = dict[str, dict[str, Any]]  # of each cell by its text
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class RunData:
     """One run as frames.
 
     `samples` has one row for each (trial, metric, labels); `counted` says whether findings may use it. `trials` has one
-    row for each attempt. Both have a column for each factor, null where the factor does not apply.
+    row for each attempt. Both have a column for each factor, null where the factor does not apply. Texts of few kinds
+    are named numbers (pl.Enum), so that a row of a million trials takes few bytes.
     """
 
     run: dict[str, Any]
@@ -40,12 +44,13 @@ class RunData:
     trials: pl.DataFrame
     flagged_steps: pl.DataFrame  # trial, step factors, flags, flag_details: of steps that do not count
     flags: pl.DataFrame  # every flag: trial, step factors, whole, flag, detail
-    parameters: dict[str, dict[str, Any]]  # text of a cell → its parameters
+    parameters: Parameters
     references: list[dict[str, Any]]
     host: dict[str, Any]
     states: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # moment, facts, around each trial
     warm_ups: list[Warming] = field(default_factory=list)
     parts: list[RunData] = field(default_factory=list)  # the runs that this one was joined from (joined.py)
+    store: Store | None = field(default=None, repr=False, compare=False)  # where the trials' series are, when asked for
 
 
 def load(store: Store, run: str) -> RunData:
@@ -54,13 +59,16 @@ def load(store: Store, run: str) -> RunData:
     data, node = yamlfile.parse(row["experiment_yaml"], f"run {row['id']}")
     experiment = yamlfile.validate(data, Experiment, f"run {row['id']}", node)
     steps_of = list(experiment.step_factors)
-    every_flag = _flags(store, row["id"], steps_of)
-    flagged = _excluding(every_flag, steps_of)
-    attempts, parameters = _trials(store, row["id"], experiment, flagged)
-    steps = flagged.filter(~pl.col("whole")).drop("whole")
-    samples = _samples(store, row["id"], experiment, attempts, steps)
+    span = _span(store, row["id"])
+    with _read_trials(store, row["id"], span) as planned, _read_observations(store, span) as numbers:
+        every_flag = _flags(store, span, steps_of)
+        flagged = _excluding(every_flag, steps_of)
+        attempts, parameters = _trials(store, experiment, flagged, planned)
+        every_flag = every_flag.join(attempts.select("trial"), "trial", "semi")
+        steps = flagged.filter(~pl.col("whole")).drop("whole").join(attempts.select("trial"), "trial", "semi")
+        samples = _samples(experiment, attempts, steps, _metrics(store, experiment), numbers)
     samples = derived.add(samples, experiment, parameters)
-    host, states = _facts(store, row["id"])
+    host, states = _facts(store, row["id"], attempts["trial"])
     kept = {key: value for key, value in row.items() if key not in ("experiment_yaml", "reference_rows", "lab_root")}
     return RunData(
         run=kept,
@@ -75,6 +83,7 @@ def load(store: Store, run: str) -> RunData:
         host=host,
         states=states,
         warm_ups=warmup.read(store, row["id"]),
+        store=store,
     )
 
 
@@ -99,82 +108,110 @@ def _system(row: Any) -> SystemState:
     )
 
 
-def fetch(store: Store, query: Select[Any], schema: Columns) -> pl.DataFrame:
-    """The rows of a query as a frame with this schema, fetched in pieces: few rows are Python objects at once."""
-    pieces = [pl.DataFrame(schema=schema)]
-    with store.engine.connect() as db:
-        result = db.execute(query)
-        assert result.cursor is not None
-        while rows := result.cursor.fetchmany(PIECE):  # the driver's own rows: no object of ours for each
-            pieces.append(pl.DataFrame(rows, schema=schema, orient="row"))
-    return pl.concat(pieces)
-
-
 def _trials(
-    store: Store, run: str, experiment: Experiment, flagged: pl.DataFrame
-) -> tuple[pl.DataFrame, dict[str, dict[str, Any]]]:
+    store: Store, experiment: Experiment, flagged: pl.DataFrame, reading: Columns
+) -> tuple[pl.DataFrame, Parameters]:
     """All attempts, with the cell's levels as columns, and the parameters of each cell by its text."""
+    frame = reading.frame()
+    first = frame.group_by("cell_json").agg(pl.col("trial").min()).with_columns(pl.col("cell_json").cast(pl.String))
+    cells, parameters = _cells(store, dict(first.sort("cell_json").iter_rows()), experiment)
+    frame = frame.with_columns(
+        columns.named(frame["procedure"]),
+        columns.named(frame["system"], experiment.systems),
+        columns.named(frame["status"]),
+        pl.col("cell_json").cast(pl.String).cast(pl.Enum(cells["cell_json"])),
+        pl.col("warm_up").cast(pl.Boolean),
+        pl.col("reason").replace("", None),
+        *(pl.when(pl.col(name) >= 0).then(name).alias(name) for name in ("started_at", "ended_at")),
+    )
+    if not (frame["position"].diff().drop_nulls() > 0).all():  # as it is unless a run was resumed
+        frame = frame.sort("position", "attempt")
+    place = frame["cell_json"].to_physical()
+    frame = frame.drop("cell_json").with_columns(cells.drop("cell_json")[place].get_columns())
+    whole = flagged.filter("whole").select("trial", "flags", "flag_details")
+    frame = frame.join(whole, "trial", "left", maintain_order="left")
+    ends = (pl.col("position") != pl.col("position").shift(-1)).fill_null(True)  # attempts of one position lie together
+    frame = frame.with_columns(ends.alias("last"))
+    fine = (pl.col("status") == "ok") & ~pl.col("warm_up") & pl.col("flags").is_null() & pl.col("last")
+    return frame.with_columns(fine.alias("counted")), parameters
+
+
+@dataclass(frozen=True)
+class Span:
+    """How many trials a run has, and the numbers of the first and the last; a few between may be of another run."""
+
+    count: int
+    first: int
+    last: int
+
+    @property
+    def many(self) -> bool:
+        """Whether to read them by a process of its own."""
+        return self.count > columns.MANY
+
+
+def _span(store: Store, run: str) -> Span:
+    query = select(func.count(), func.min(trials.c.id), func.max(trials.c.id)).where(trials.c.run_id == run)
+    with store.engine.connect() as db:
+        count, first, last = db.execute(query).one()
+    return Span(count, first or 0, last or 0)
+
+
+def _read_trials(store: Store, run: str, span: Span) -> Columns:
     t = trials.c
-    columns: Columns = {
-        "trial": pl.Int64,
-        "position": pl.Int64,
-        "attempt": pl.Int64,
-        "block": pl.Int64,
-        "replication": pl.Int64,
-        "warm_up": pl.Int64,
-        "procedure": pl.String,
-        "system": pl.String,
-        "cell_json": pl.String,
-        "status": pl.String,
+    schema: Schema = {
+        "trial": pl.Int32,
+        "position": pl.Int32,
+        "attempt": pl.Int32,
+        "block": pl.Int32,
+        "replication": pl.Int32,
+        "warm_up": pl.Int32,
+        "procedure": pl.Categorical,
+        "system": pl.Categorical,
+        "cell_json": pl.Categorical,
+        "status": pl.Categorical,
         "reason": pl.String,
         "started_at": pl.Float64,
         "ended_at": pl.Float64,
     }
     query = select(
         t.id, t.position, t.attempt, t.block, t.replication, cast(t.warm_up, trials.c.position.type), t.procedure,
-        t.system, cast(t.cell, Text), t.status, t.reason, t.started_at, t.ended_at,
+        t.system, cast(t.cell, Text), t.status, func.coalesce(t.reason, ""), func.coalesce(t.started_at, -1.0),
+        func.coalesce(t.ended_at, -1.0),
     ).where(t.run_id == run)  # fmt: skip
-    frame = fetch(store, query, columns)
-    cells, parameters = _cells(store, run, experiment)
-    whole = flagged.filter("whole").select("trial", "flags", "flag_details")
-    frame = frame.join(cells, on="cell_json", how="left").drop("cell_json").join(whole, "trial", "left")
-    last = (pl.col("attempt") == pl.col("attempt").max().over("position")).alias("last")
-    ordered = frame.sort("position", "attempt").with_columns(pl.col("warm_up").cast(pl.Boolean), last)
-    fine = (pl.col("status") == "ok") & ~pl.col("warm_up") & pl.col("flags").is_null() & pl.col("last")
-    return ordered.with_columns(fine.alias("counted")), parameters
+    return Columns(store, query, schema, span.many)
 
 
-def _cells(store: Store, run: str, experiment: Experiment) -> tuple[pl.DataFrame, dict[str, dict[str, Any]]]:
-    """The distinct cells of a run: their stored JSON, and one column for each factor that makes cells."""
-    query = (
-        select(cast(trials.c.cell, Text), func.min(cast(trials.c.parameters, Text)))
-        .where(trials.c.run_id == run)
-        .group_by(cast(trials.c.cell, Text))
-    )
-    factors = list(experiment.cell_factors)
-    columns: dict[str, list[str | None]] = {"cell_json": [], **{factor: [] for factor in factors}}
-    parameters: dict[str, dict[str, Any]] = {}
+def _cells(store: Store, trial_of: dict[str, int], experiment: Experiment) -> tuple[pl.DataFrame, Parameters]:
+    """The distinct cells of a run: their stored JSON, and one column for each factor that makes cells.
+
+    `trial_of` has a trial of each; its parameters are those of the cell.
+    """
+    known: dict[int, dict[str, Any]] = {}
+    ids = list(trial_of.values())
     with store.engine.connect() as db:
-        for text, values in db.execute(query):
-            cell = json.loads(text)
-            columns["cell_json"].append(text)
-            for factor in factors:
-                columns[factor].append(cell.get(factor))
-            parameters[plan.cell_text({factor: cell[factor] for factor in factors if factor in cell})] = json.loads(
-                values
-            )
-    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), parameters
+        for at in range(0, len(ids), MOST_NAMED):
+            some = select(trials.c.id, trials.c.parameters).where(trials.c.id.in_(ids[at : at + MOST_NAMED]))
+            known |= {number: dict(values) for number, values in db.execute(some)}
+    factors = list(experiment.cell_factors)
+    found: dict[str, list[str | None]] = {"cell_json": list(trial_of), **{factor: [] for factor in factors}}
+    parameters: Parameters = {}
+    for text, trial in trial_of.items():
+        cell = json.loads(text)
+        for factor in factors:
+            found[factor].append(cell.get(factor))
+        parameters[plan.cell_text({factor: cell[factor] for factor in factors if factor in cell})] = known[trial]
+    frame = pl.DataFrame(found, schema=dict.fromkeys(found, pl.String))
+    levels = [columns.named(frame[name], list(experiment.factors[name].levels)) for name in factors]
+    return frame.with_columns(levels), parameters
 
 
-def _flags(store: Store, run: str, steps: list[str]) -> pl.DataFrame:
+def _flags(store: Store, span: Span, steps: list[str]) -> pl.DataFrame:
     """Validity flags with the step that each is about; `whole` is true for flags of the whole trial."""
-    query = (
-        select(flags.c.trial_id, flags.c.labels, flags.c.flag, flags.c.detail)
-        .join(trials, trials.c.id == flags.c.trial_id)
-        .where(trials.c.run_id == run)
-    )
-    schema: Columns = {"trial": pl.Int64, "step": pl.String, "flag": pl.String, "detail": pl.String}
-    frame = fetch(store, query, schema).sort("trial", "flag")
+    f = flags.c
+    query = select(f.trial_id, f.labels, f.flag, f.detail).where(f.trial_id.between(span.first, span.last))
+    schema: Schema = {"trial": pl.Int32, "step": pl.String, "flag": pl.String, "detail": pl.String}
+    frame = Columns(store, query, schema, many=False).frame().sort("trial", "flag")
     texts = frame["step"].unique().to_list()
     labels = [json.loads(text) for text in texts]
     places = {name: [None if name not in one else str(one[name]) for one in labels] for name in steps}
@@ -196,61 +233,104 @@ def _excluding(flagged: pl.DataFrame, steps: list[str]) -> pl.DataFrame:
     )
 
 
+def _read_observations(store: Store, span: Span) -> Columns:
+    o = observations.c
+    query = select(o.trial_id, o.metric_id, o.value).where(o.trial_id.between(span.first, span.last))
+    return Columns(store, query, {"trial": pl.Int32, "metric_id": pl.Int32, "value": pl.Float64}, span.many)
+
+
 def _samples(
-    store: Store, run: str, experiment: Experiment, attempts: pl.DataFrame, flagged_steps: pl.DataFrame
+    experiment: Experiment, attempts: pl.DataFrame, flagged_steps: pl.DataFrame, names: pl.DataFrame, reading: Columns
 ) -> pl.DataFrame:
-    """One row for each observation, beside its trial's columns and its metric's name, unit and labels."""
-    query = (
-        select(observations.c.trial_id, observations.c.metric_id, observations.c.value)
-        .join(trials, trials.c.id == observations.c.trial_id)
-        .where(trials.c.run_id == run)
-    )
-    frame = fetch(store, query, {"trial": pl.Int64, "metric_id": pl.Int64, "value": pl.Float64})
-    names = _metrics(store, experiment)
-    kept = ["trial", "position", "attempt", "block", "replication", "warm_up", "procedure", "system"]
-    kept += [*experiment.cell_factors, "status", "flags", "counted"]
-    joined = frame.join(attempts.select(kept), on="trial").join(names, on="metric_id").drop("metric_id")
-    if len(flagged_steps):
-        joined = _without_flagged(joined, flagged_steps, list(experiment.step_factors))
+    """One row for each observation, beside its trial's columns and its metric's name, unit and labels.
+
+    Columns are gathered by the places of the trial and the metric: a join would take several times the memory.
+    """
+    read = reading.frame()
+    by_id = attempts["trial"].arg_sort()
+    at = _places(attempts["trial"].gather(by_id), read["trial"])
+    mine = pl.Series(at >= 0)
+    if not mine.all():
+        read, at = read.filter(mine), at[mine.to_numpy()]
+    at = by_id.to_numpy()[at]
+    if (at[1:] < at[:-1]).any():
+        moved = np.argsort(at, kind="stable")
+        read, at = read[moved], at[moved]
+    metric = pl.Series(_places(names["metric_id"], read["metric_id"]))
+    values = read["value"]
+    trial = pl.Series(at)
+    del read, at
     factors = [*experiment.cell_factors, *experiment.step_factors]
     order = ["trial", "position", "attempt", "block", "replication", "warm_up", "procedure", "system", *factors]
-    return joined.select([*order, "metric", "labels", "unit", "value", "status", "flags", "counted"]).sort(
-        "position", "attempt", maintain_order=True
+    order += ["metric", "labels", "unit", "value", "status", "flags", "counted"]
+    kept = {name: attempts[name] for name in order if name in attempts.columns}
+    kept["flags"] = columns.named(kept["flags"])
+    samples = pl.DataFrame(
+        [
+            values.alias(name)
+            if name == "value"
+            else (kept[name].gather(trial) if name in kept else names[name].gather(metric))
+            for name in order
+        ]
     )
+    return _without_flagged(samples, flagged_steps, list(experiment.step_factors)) if len(flagged_steps) else samples
+
+
+def _places(known: pl.Series, wanted: pl.Series) -> NDArray[np.intp]:
+    """Where each wanted number stands in an ascending series; -1 for those that are not there."""
+    ours, theirs = known.to_numpy(), wanted.to_numpy()
+    if not len(ours):
+        return np.full(len(theirs), -1)
+    if ours[-1] - ours[0] == len(ours) - 1:  # no gap: the usual case
+        at = theirs - ours[0]
+        return np.where((at >= 0) & (at < len(ours)), at, np.int32(-1))
+    at = np.minimum(np.searchsorted(ours, theirs), len(ours) - 1)
+    return np.where(ours[at] == theirs, at, -1)
 
 
 def _without_flagged(samples: pl.DataFrame, flagged_steps: pl.DataFrame, steps: list[str]) -> pl.DataFrame:
     """The samples with the flags of their steps; those of a flagged step do not count."""
-    found = flagged_steps.select("trial", *steps, pl.col("flags").alias("step_flags"))
-    both = samples.join(found, on=["trial", *steps], how="left", nulls_equal=True)
-    return both.with_columns(
-        pl.concat_str("flags", "step_flags", separator=" ", ignore_nulls=True).replace("", None).alias("flags"),
-        pl.col("counted") & pl.col("step_flags").is_null(),
-    ).drop("step_flags")
+    found = flagged_steps.select("trial", *(pl.col(name).cast(samples.schema[name], strict=False) for name in steps),
+                                 pl.col("flags").alias("step_flags"))  # fmt: skip
+    some = samples.select("trial", *steps, "flags").with_row_index("at")
+    some = some.filter(pl.col("trial").is_in(found["trial"].unique().implode()))
+    some = some.join(found, on=["trial", *steps], how="inner", nulls_equal=True)
+    both = some.select(pl.concat_str(pl.col("flags").cast(pl.String), "step_flags", separator=" ", ignore_nulls=True))
+    texts = samples["flags"].cast(pl.String).scatter(some["at"], both.to_series())
+    return samples.with_columns(
+        columns.named(texts).alias("flags"), samples["counted"].scatter(some["at"], False).alias("counted")
+    )
 
 
 def _metrics(store: Store, experiment: Experiment) -> pl.DataFrame:
-    """The store's metrics; a label that is a factor within a trial becomes a column of its own."""
+    """The store's metrics by number; a label that is a factor within a trial becomes a column of its own."""
     steps = list(experiment.step_factors)
-    columns: dict[str, list[Any]] = {name: [] for name in ("metric_id", "metric", "unit", "labels", *steps)}
+    found: dict[str, list[Any]] = {name: [] for name in ("metric_id", "metric", "unit", "labels", *steps)}
     with store.engine.connect() as db:
-        for row in db.execute(select(metrics)).mappings():
+        for row in db.execute(select(metrics).order_by(metrics.c.id)).mappings():
             labels = json.loads(row["labels"])
             rest = {key: value for key, value in labels.items() if key not in steps}
             for step in steps:
-                columns[step].append(None if step not in labels else str(labels[step]))
-            columns["metric_id"].append(row["id"])
-            columns["metric"].append(row["name"])
-            columns["unit"].append(row["unit"])
-            columns["labels"].append(" ".join(f"{key}={value}" for key, value in sorted(rest.items())))
-    schema = {name: pl.Int64 if name == "metric_id" else pl.String for name in columns}
-    return pl.DataFrame(columns, schema=schema)
+                found[step].append(None if step not in labels else str(labels[step]))
+            found["metric_id"].append(row["id"])
+            found["metric"].append(row["name"])
+            found["unit"].append(row["unit"])
+            found["labels"].append(" ".join(f"{key}={value}" for key, value in sorted(rest.items())))
+    schema = {name: pl.Int32 if name == "metric_id" else pl.String for name in found}
+    frame = pl.DataFrame(found, schema=schema)
+    texts = [columns.named(frame[name]) for name in ("metric", "unit", "labels")]
+    return frame.with_columns(
+        *texts, *(columns.named(frame[name], list(experiment.factors[name].levels)) for name in steps)
+    )
 
 
-def _facts(store: Store, run: str) -> tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]:
-    """What the host is, and its states around the trials in the order of time."""
-    query = select(host_facts.c.moment, host_facts.c.facts).where(host_facts.c.run_id == run).order_by(host_facts.c.id)
+def _facts(store: Store, run: str, attempts: pl.Series) -> tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]:
+    """What the host is, and its states around the trials in the order of time: of MOST_STATES trials, evenly taken."""
+    h = host_facts.c
+    every = -(-len(attempts) // MOST_STATES)
+    around = select(h.moment, h.facts).where(h.trial_id.in_(attempts.gather_every(every).to_list() if every else []))
     with store.engine.connect() as db:
-        rows = [(moment, facts) for moment, facts in db.execute(query) if isinstance(facts, dict)]
-    host = next((facts for moment, facts in rows if moment == "run"), {})
-    return host, [(moment, facts) for moment, facts in rows if moment != "run"]
+        of_run = select(h.facts).where((h.run_id == run) & (h.moment == "run")).order_by(h.id).limit(1)
+        first = db.execute(of_run).scalar()
+        states = [(moment, facts) for moment, facts in db.execute(around.order_by(h.id)) if isinstance(facts, dict)]
+    return first if isinstance(first, dict) else {}, states

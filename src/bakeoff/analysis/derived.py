@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bakeoff import formula, plan
+from bakeoff.analysis import columns as frames
 from bakeoff.experiment import Experiment
 from bakeoff.metrics import DERIVED
 
@@ -83,7 +84,7 @@ def add(samples: pl.DataFrame, experiment: Experiment, parameters: dict[str, dic
                 rows = _cumulative(rows, samples, experiment, one.over)
             if rows is not None:
                 constant = [pl.lit(name).alias("metric"), pl.lit(one.unit).alias("unit")]
-                samples = pl.concat([samples, rows.with_columns(constant).select(samples.columns)])
+                samples = frames.append(samples, rows.with_columns(constant))
     return samples
 
 

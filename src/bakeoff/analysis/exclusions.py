@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from bakeoff.analysis.findings import Conditions, FlagCount, LeftOut
@@ -15,7 +16,7 @@ def left_out(trials: pl.DataFrame, factors: list[str], flagged_steps: pl.DataFra
     """Attempts and steps that are not counted, put together by system, cell, status and reason."""
     status = (
         pl.when(pl.col("status") != "ok")
-        .then(pl.col("status"))
+        .then(pl.col("status").cast(pl.String))
         .when(pl.col("flags").is_not_null())
         .then(pl.lit("flagged"))
         .when(pl.col("warm_up"))
@@ -62,8 +63,7 @@ def flag_counts(flags: pl.DataFrame, trials: pl.DataFrame, samples: pl.DataFrame
     """How many of the trials that ended well, and of their steps, have each flag; those that exclude come first."""
     ended = trials.filter((pl.col("status") == "ok") & ~pl.col("warm_up") & pl.col("last"))
     mine = flags.join(ended.select("trial"), on="trial", how="semi")
-    taken = samples.join(ended.select("trial"), on="trial", how="semi").select("trial", *steps).unique()
-    of_steps = taken.filter(pl.any_horizontal(pl.col(steps).is_not_null())).height if steps else 0
+    of_steps = _steps(samples, ended, steps) if steps else 0
     found = [
         FlagCount(
             flag=name,
@@ -79,14 +79,20 @@ def flag_counts(flags: pl.DataFrame, trials: pl.DataFrame, samples: pl.DataFrame
     return sorted(found, key=lambda one: (not one.excludes, one.flag))
 
 
+def _steps(samples: pl.DataFrame, ended: pl.DataFrame, steps: list[str]) -> int:
+    """How many steps of these trials have given any number."""
+    some = samples.select("trial", *steps).filter(pl.any_horizontal(pl.col(steps).is_not_null()))
+    return some.join(ended.select("trial"), on="trial", how="semi").unique().height
+
+
 def conditions(samples: pl.DataFrame, states: list[tuple[str, dict[str, Any]]]) -> Conditions:
     """Stolen CPU time (share, 0 to 1) over the trials, and the load before each."""
-    stolen = samples.filter(pl.col("metric") == "stolen_cpu")["value"].to_list()
+    stolen = samples.lazy().filter(pl.col("metric") == "stolen_cpu").select("value").collect()["value"]
     loads = [float(facts["load"][0]) for moment, facts in states if moment == "before" and facts.get("load")]
     return Conditions(
         trials=max(len(stolen), len(loads)),
-        stolen_median=statistics.median(stolen) if stolen else None,
-        stolen_max=max(stolen, default=None),
+        stolen_median=float(np.median(stolen)) if len(stolen) else None,
+        stolen_max=float(stolen.to_numpy().max()) if len(stolen) else None,
         load_median=statistics.median(loads) if loads else None,
         load_max=max(loads, default=None),
     )

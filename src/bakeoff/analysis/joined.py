@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from bakeoff.analysis import change
+from bakeoff.analysis import change, columns
 from bakeoff.analysis.data import RunData
 from bakeoff.analysis.differences import of_hosts, other_machine, settings
 from bakeoff.analysis.findings import SystemState
@@ -60,8 +60,8 @@ def join(parts: list[RunData]) -> RunData:
         systems=systems,
         samples=_shifted([part.samples for part in parts], blocks),
         trials=_shifted([part.trials for part in parts], blocks),
-        flagged_steps=pl.concat([part.flagged_steps for part in parts]),
-        flags=pl.concat([part.flags for part in parts]),
+        flagged_steps=columns.joined([part.flagged_steps for part in parts]),
+        flags=columns.joined([part.flags for part in parts]),
         parameters={text: values for part in reversed(parts) for text, values in part.parameters.items()},
         states=[state for part in parts for state in part.states],
         parts=parts,
@@ -122,7 +122,7 @@ def _edge(part: RunData, side: str) -> Any:
 
 def _shifted(frames: list[pl.DataFrame], offsets: list[int]) -> pl.DataFrame:
     shifted = [frame.with_columns(pl.col("block") + by) for frame, by in zip(frames, offsets, strict=True)]
-    return pl.concat(shifted, how="diagonal")
+    return columns.joined(shifted)
 
 
 def _notes(parts: list[RunData]) -> list[str]:

@@ -65,7 +65,7 @@ def evidence(data: RunData, groups: pl.DataFrame, summaries: list[Summary], cell
     wanted = [*asked, "throughput"] if asked else []
     chosen = groups.with_row_index("@row").filter(pl.col("metric").is_in(wanted) & (pl.col("labels") == ""))
     main = set(chosen.filter(pl.col("procedure") == kind)["metric"].unique())
-    for row in chosen.iter_rows(named=True):
+    for row in summary.rows(chosen):
         metric, found = row["metric"], summaries[row["@row"]]
         if row["procedure"] == kind or metric not in main:
             key = row["system"], cell_text(found.group.cell)

@@ -89,3 +89,14 @@ def plain(value: float) -> str:
         return f"{value:.0e}"
     text = f"{value:,.10f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
+
+
+def exact(value: float | None) -> str:
+    """A number with six significant digits, for those who ask for it."""
+    if value is None or not math.isfinite(value):
+        return ENDLESS
+    if value and not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.6g}"
+    places = max(0, 5 - math.floor(math.log10(abs(value)))) if value else 0
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

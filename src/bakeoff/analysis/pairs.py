@@ -26,7 +26,7 @@ def rankings(groups: pl.DataFrame, factors: list[str], metric: MetricInfo, margi
     systems cannot be told apart.
     """
     cells: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    for row in groups.iter_rows(named=True):
+    for row in summary.rows(groups):
         cells[row["unit"], *(row[name] for name in factors)].append(row)
     shared = [rows for rows in cells.values() if len(rows) > 1]
     draws = WORK // max(1, sum(len(rows) * (len(rows) - 1) // 2 for rows in shared))
@@ -127,8 +127,7 @@ def _together(rows: list[Row], values: Vector, factors: list[str], seed: int, dr
 
 def paired(ours: Row, theirs: Row) -> tuple[Vector, Vector]:
     """The values of two groups in the blocks that both have, in the order of the blocks."""
-    _, left, right = np.intersect1d(ours["blocks"], theirs["blocks"], return_indices=True)
-    return (
-        np.asarray(ours["values"], dtype=np.float64)[left],
-        np.asarray(theirs["values"], dtype=np.float64)[right],
-    )
+    if np.array_equal(ours["blocks"], theirs["blocks"]):
+        return ours["values"], theirs["values"]
+    _, left, right = np.intersect1d(ours["blocks"], theirs["blocks"], assume_unique=True, return_indices=True)
+    return ours["values"][left], theirs["values"][right]

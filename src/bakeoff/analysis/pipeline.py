@@ -161,8 +161,10 @@ def _assessed(
 
 def metric_infos(experiment: Experiment, samples: pl.DataFrame) -> dict[str, MetricInfo]:
     """The experiment's metrics in its order, then all others that were observed."""
-    plain_last = samples.select("metric", "unit", "labels").unique().sort(pl.col("labels") == "")
-    units = dict(plain_last.select("metric", "unit").iter_rows())
+    units: dict[str, str] = {}
+    for chosen in (pl.col("labels") != "", pl.col("labels") == ""):  # what has no labels says which unit it is
+        found = samples.lazy().filter(chosen).group_by("metric").agg(pl.col("unit").first())
+        units |= dict(found.sort("metric").collect().iter_rows())
     infos: dict[str, MetricInfo] = {}
     worked_out = derived.formulas(experiment)
     for name in [*experiment.metrics, *sorted(set(units) - set(experiment.metrics))]:
@@ -189,10 +191,11 @@ def _cells(experiment: Experiment, data: RunData) -> list[Cell]:
     if not names:
         return [{}]
     kind = pl.col("procedure") == experiment.procedure.kind
-    measured = data.samples.filter(kind & (pl.col("metric") == experiment.main_metric) & (pl.col("labels") == ""))
+    main = kind & (pl.col("metric") == experiment.main_metric) & (pl.col("labels") == "")
+    measured = data.samples.lazy().filter(main).select(names).unique(maintain_order=True).collect()
     found: dict[str, Cell] = {}
     stepped = not len(measured)
-    for row in measured.select(names).unique().iter_rows(named=True):
+    for row in measured.iter_rows(named=True):
         cell = {name: row[name] for name in names if row[name] is not None}
         stepped = stepped or any(name in cell for name in experiment.step_factors)
         found[cell_text(cell)] = cell
@@ -234,7 +237,7 @@ def _comparisons(
     """
     chosen = pl.col("metric").is_in([name for name, kind in kinds.items() if kind.declared])
     families: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for row in groups.filter((pl.col("labels") == "") & chosen).iter_rows(named=True):
+    for row in summary.rows(groups.filter((pl.col("labels") == "") & chosen)):
         families[row["metric"], row["procedure"]].append(row)
     comparisons: list[Comparison] = []
     means: list[GeometricMean] = []

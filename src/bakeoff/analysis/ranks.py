@@ -47,17 +47,19 @@ def signed_rank(differences: Vector) -> float:
     """Wilcoxon's test (1945) of paired differences that are not all 0."""
     n = len(differences)
     sizes = np.abs(differences)
-    unusual = not sizes.all() or len(np.unique(sizes)) < n
+    order = np.argsort(sizes)
+    unusual = not sizes.all() or not np.diff(sizes[order]).all()
     if unusual and n <= EXACT_TIED:
         return _signed_with_ties(differences[sizes > 0])
-    if n > EXACT_SIGNED or unusual:
+    if unusual:
         from scipy import stats
 
         return float(stats.wilcoxon(differences).pvalue)
-    ranks = np.empty(n)
-    ranks[np.argsort(sizes)] = np.arange(1, n + 1)
-    w = int(ranks[differences > 0].sum())
+    w = int(np.flatnonzero(differences[order] > 0).sum()) + int(np.count_nonzero(differences > 0))  # ranks are from 1
     w = max(w, n * (n + 1) // 2 - w)
+    if n > EXACT_SIGNED:  # normal, as scipy has it
+        deviation = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        return min(1.0, 2 * float(ndtr(-(w - n * (n + 1) / 4) / deviation)))
     return min(1.0, 2 * _above(_signed(n), w))
 
 

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from bakeoff.analysis import summary
 from bakeoff.analysis.findings import Trend
 from bakeoff.plan import cell_text
 
@@ -109,13 +110,13 @@ def trends(
 
     `steps` are the parameters of factors within a trial: their levels share a trial, so blocks are kept together.
     """
-    rows = groups.filter((pl.col("metric") == metric) & (pl.col("labels") == ""))
+    chosen = groups.filter((pl.col("metric") == metric) & (pl.col("labels") == ""))
     lines: dict[Key, Points] = defaultdict(lambda: Points([]))
     unit = ""
-    for row in rows.iter_rows(named=True):
+    for row in summary.rows(chosen):
         unit = row["unit"]
-        values = np.asarray(row["values"], dtype=np.float64)
-        blocks = np.asarray(row["blocks"], dtype=np.int64)
+        values = row["values"]
+        blocks = row["blocks"].astype(np.int64)
         cell = parameters.get(cell_text({name: row[name] for name in factors if row[name] is not None}), {})
         for name, x in cell.items():
             if isinstance(x, int | float) and not isinstance(x, bool):

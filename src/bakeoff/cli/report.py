@@ -24,21 +24,21 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the report of runs: HTML, Markdown and CSV, from the store alone."""
-    from bakeoff import analysis
+    """Write the report of runs: HTML, Markdown, CSV and Parquet, from the store alone."""
     from bakeoff import report as reports
 
     store = Where.store()
     runs = list(dict.fromkeys(store.run(name)["id"] for name in names or ["last"]))
     target = folder or Where.lab().state / "reports" / folder_name(runs)
-    files = reports.write(store, runs, target)
+    concluded = reports.conclude(store, runs)
+    files = reports.write_concluded(concluded, target)
     if as_json:
         print_json({kind: str(path) for kind, path in files.items()})
         return
-    for data in analysis.load_joined(store, runs):
-        out.print(reports.terminal(analysis.analyse(data)))
+    for found, _ in concluded:
+        out.print(reports.terminal(found))
     for kind, path in files.items():
-        out.print(f"{kind:14} {path}", markup=False, soft_wrap=True)
+        out.print(f"{kind:20} {path}", markup=False, soft_wrap=True)
 
 
 def folder_name(runs: list[str]) -> str:

@@ -9,7 +9,7 @@ from bakeoff.analysis import numbers, units
 from bakeoff.analysis.findings import Analysis, Cell, FigureSpec
 from bakeoff.plan import cell_text
 from bakeoff.report import lines, rows
-from bakeoff.report.figure import Figure
+from bakeoff.report.draw import Figure
 
 STUDY = "Systems of the study"
 MOST_LINES = 6  # in one panel, the baseline among them
@@ -49,10 +49,10 @@ def figure(analysis: Analysis, spec: FigureSpec) -> Figure:
         title=spec.title,
         caption=_caption(spec, table, [panel for panel, _ in drawn], drawn[0][1], apart),
         wide=[
-            lines.draw(p.series, axes, (760, 330, 12) if big and i == 0 else (370, 260, 12), p.title)
+            lines.chart(p.series, axes, (760, 330, 12) if big and i == 0 else (370, 260, 12), p.title)
             for i, (p, axes) in enumerate(drawn)
         ],
-        narrow=[lines.draw(p.series, axes, (350, 270, 11), p.title) for p, axes in drawn],
+        narrow=[lines.chart(p.series, axes, (350, 270, 11), p.title) for p, axes in drawn],
         kind="curve-big" if big else "curve",
     )
 
@@ -96,43 +96,50 @@ def _rest(analysis: Analysis, rest: Cell) -> str:
 
 
 def _panels(analysis: Analysis, spec: FigureSpec, table: rows.Table, cells: list[Cell], rest: str) -> list[Panel]:
-    """The study's systems first, then the others, a few in each panel; the baseline is in all of them."""
+    """The study's systems first, then the others, a few in each panel."""
     wanted = {cell_text(cell) for cell in cells}
     have = {row.system for row in table.rows if row.summary and cell_text(row.cell) in wanted}
-    names = [state.name for state in analysis.systems if state.name in have]
-    published = {r.system for r in analysis.references}
-    others = [name for name in names if name != analysis.baseline]
-    parts: list[tuple[str, list[str]]] = [("", others)]
-    if len(names) > MOST_LINES:
-        own = [name for name in others if name in published]
-        rest_of = [name for name in others if name not in published]
-        parts = [(STUDY, own), ("Other systems" if own else "", rest_of)]
-    first = [analysis.baseline] if analysis.baseline in names else []
     places = _places(analysis, spec, cells)
     marks = published_values(analysis, spec, table, cells)
     found: list[Panel] = []
-    for title, members in parts:
+    for title, chosen in parts(analysis, have):
+        series = [
+            lines.Series(
+                name,
+                style,
+                _medians(analysis, spec, [row for row in table.rows if row.system == name], places, table.scale),
+                # the baseline's published values stand in the first panel
+                [replace(one.mark, x=places[cell_text(one.cell)]) for one in marks if one.system == name]
+                if style or not found
+                else [],
+            )
+            for style, name in chosen
+        ]
+        found.append(Panel(": ".join(part for part in (title, rest) if part), series, title == STUDY))
+    return found
+
+
+def parts(analysis: Analysis, have: set[str]) -> list[tuple[str, list[tuple[int, str]]]]:
+    """These systems in parts of a few each, the baseline in all: a title, and each one's style and name."""
+    names = [state.name for state in analysis.systems if state.name in have]
+    published = {r.system for r in analysis.references}
+    others = [name for name in names if name != analysis.baseline]
+    first = [(0, str(analysis.baseline))] if analysis.baseline in names else []
+    if not others:
+        return [("", first or [(0, name) for name in names])] if names else []
+    groups: list[tuple[str, list[str]]] = [("", others)]
+    if len(names) > MOST_LINES:
+        own = [name for name in others if name in published]
+        rest = [name for name in others if name not in published]
+        groups = [(STUDY, own), ("Other systems" if own else "", rest)]
+    found = []
+    for title, members in groups:
         many = -(-len(members) // (MOST_LINES - len(first)))
         size = -(-len(members) // many) if many else 1
         for at in range(0, len(members), size):
-            chosen = [str(name) for name in [*first, *members[at : at + size]]]
-            series = [
-                lines.Series(
-                    name,
-                    i + 1 - len(first),
-                    _medians(analysis, spec, [row for row in table.rows if row.system == name], places, table.scale),
-                    [replace(one.mark, x=places[cell_text(one.cell)]) for one in marks if one.system == name],
-                )
-                for i, name in enumerate(chosen)
-            ]
-            if found and first:  # the baseline's published values stand in the first panel
-                series[0] = replace(series[0], published=[])
-            said = ": ".join(part for part in (title, rest) if part)
-            found.append(Panel(said, series, title == STUDY))
-    if not others and names:
-        points = _medians(analysis, spec, table.rows, places, table.scale)
-        published_here = [replace(one.mark, x=places[cell_text(one.cell)]) for one in marks]
-        found.append(Panel(rest, [lines.Series(names[0], 0, points, published_here)]))
+            start = 1 if first else 0
+            chosen = [(start + i, name) for i, name in enumerate(members[at : at + size])]
+            found.append((title, [*first, *chosen]))
     return found
 
 
@@ -146,8 +153,9 @@ def _medians(
         if at is None or row.summary is None:
             continue
         s, x = row.summary, spec.x or ""
-        says = f"{row.system}, {analysis.factors[x]} {row.cell[x]}: {rows.median_text(row, scale)} {scale.unit}".strip()
-        points.append(lines.Point(at, s.median / scale.size, scale.of(s.low), scale.of(s.high), f"{says}, n = {s.n}"))
+        ratio = f"{rows.ratio_text(row, None)} times {row.comparison.baseline}" if row.comparison else ""
+        says = rows.says(f"{row.system}, {analysis.factors[x]} {row.cell[x]}", s, scale, ratio)
+        points.append(lines.Point(at, s.median / scale.size, scale.of(s.low), scale.of(s.high), says))
     return sorted(points, key=lambda point: point.x)
 
 
@@ -240,7 +248,7 @@ def _visible(series: list[lines.Series], axes: lines.Axes) -> list[lines.Series]
 def _caption(spec: FigureSpec, table: rows.Table, panels: list[Panel], axes: lines.Axes, apart: bool) -> str:
     every = [series for panel in panels for series in panel.series]
     log = [name for name, is_log in (("horizontal", axes.x_log), ("vertical", axes.y_log)) if is_log]
-    said = ["Medians over replications; bars are 95% intervals."]
+    said = ["Medians over replications, with bands of 95% intervals."]
     if log:
         said.append("Both axes are logarithmic." if len(log) == 2 else f"The {log[0]} axis is logarithmic.")
     marks = [mark for series in every for mark in series.published]

@@ -1,46 +1,72 @@
-"""The files of a report: the page, Markdown, and the data as CSV."""
+"""The files of a report: the page, Markdown, and the data as CSV and Parquet."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from bakeoff import analysis as analyses
+from bakeoff.analysis import columns
 from bakeoff.analysis.data import RunData
 from bakeoff.analysis.findings import Analysis
 from bakeoff.plan import cell_text
 from bakeoff.report import markdown, page
 from bakeoff.store import Store
 
+MOST_LINES = 1_000_000  # of a CSV file; more observations are written as Parquet alone
 
-def write_files(store: Store, runs: list[str], folder: Path) -> dict[str, Path]:
-    """Writes report.html, report.md, observations.csv and summary.csv into the folder, which is made.
+Concluded = tuple[Analysis, RunData]
+
+
+def conclude(store: Store, runs: list[str]) -> list[Concluded]:
+    """The analyses of runs, each with what it was made from.
 
     Runs of one experiment are joined; those of several experiments stand one after the other.
     """
-    data = analyses.load_joined(store, runs)
-    found = [analyses.analyse(one) for one in data]
+    return [(analyses.analyse(one), one) for one in analyses.load_joined(store, runs)]
+
+
+def write_files(concluded: list[Concluded], folder: Path) -> dict[str, Path]:
+    """Writes report.html, report.md, and observations and summary as CSV and Parquet into the folder, which is made.
+
+    docs/data.md says what the columns are. A file of an earlier report that is not written again is removed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     paths = {
         "html": folder / "report.html",
         "markdown": folder / "report.md",
         "observations": folder / "observations.csv",
         "summary": folder / "summary.csv",
+        "observations_parquet": folder / "observations.parquet",
+        "summary_parquet": folder / "summary.parquet",
     }
-    paths["html"].write_text(page.html(list(zip(found, data, strict=True))), encoding="utf-8")
+    every = observations([data for _, data in concluded])
+    with ThreadPoolExecutor(1) as beside:  # Polars works without the interpreter, so both cores do
+        written = beside.submit(every.write_parquet, paths["observations_parquet"], compression="lz4")
+        paths["html"].write_text(page.html(concluded), encoding="utf-8")
+    written.result()
+    found = [one for one, _ in concluded]
     paths["markdown"].write_text("\n\n".join(markdown.text(one) for one in found), encoding="utf-8")
-    observations(data).write_csv(paths["observations"])
-    summary(found).write_csv(paths["summary"])
+    lines = summary(found)
+    lines.write_csv(paths["summary"])
+    lines.write_parquet(paths["summary_parquet"])
+    if every.height <= MOST_LINES:
+        every.write_csv(paths["observations"])
+    else:
+        paths.pop("observations").unlink(missing_ok=True)
     return paths
 
 
 def observations(data: list[RunData]) -> pl.DataFrame:
     """Every observed and derived number, one row each, with the run that it belongs to."""
-    runs = [part for one in data for part in one.parts or [one]]
-    frames = [one.samples.with_columns(pl.lit(one.run["id"]).alias("run")) for one in runs]
-    return pl.concat(frames, how="diagonal").select("run", pl.exclude("run"))
+    parts = [part for one in data for part in one.parts or [one]]
+    names = [str(part.run["id"]) for part in parts]
+    runs = [pl.lit(name, dtype=pl.Enum([name])).alias("run") for name in names]
+    frames = [part.samples.with_columns(run) for part, run in zip(parts, runs, strict=True)]
+    return columns.joined(frames).select("run", pl.exclude("run"))
 
 
 def summary(found: list[Analysis]) -> pl.DataFrame:

@@ -1,15 +1,47 @@
-"""Forest plots: one line a system, by cell, with median, interval, single trials and published figures."""
+"""Forest plots: one row a system, by cell, with median, interval, box, single trials and published figures."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from bakeoff.report.figure import ACCENT, BAND, INK, MUTED, PAGE, RULE, Size, base
+from bakeoff.report import draw
+from bakeoff.report.draw import ACCENT, BAND, INK, MUTED, PAGE, RULE, Element, log_ticks
 
-LINE = 21  # height of a row, px
+__all__ = ["Axis", "Block", "Box", "Mark", "Size", "chart", "log_ticks"]
+
+LINE, TALL = 21, 34  # height of a row in px; of one with single trials and a box
 HEADER = 27
+
+
+@dataclass(frozen=True)
+class Size:
+    """The widths of a chart in px: labels at the left, plot, texts at the right. `column` is one column of texts."""
+
+    left: int
+    plot: int
+    right: int
+    column: int = 0
+    font: int = 12
+    wide: bool = True
+    top: int = 26
+    bottom: int = 44
+
+    def fitted(self, labels: list[str]) -> Size:
+        """The same width in all, with as much of it for the labels as the longest one needs."""
+        longest = max((len(label) for label in labels), default=0)
+        left = min(max(int(28 + 0.56 * self.font * longest), 70), (self.left + self.plot) // 2)
+        return replace(self, left=left, plot=self.plot + self.left - left)
+
+
+@dataclass(frozen=True)
+class Box:
+    """Least value, quartiles around the median, and greatest value."""
+
+    least: float
+    q1: float
+    q3: float
+    greatest: float
 
 
 @dataclass(frozen=True)
@@ -21,10 +53,12 @@ class Mark:
     low: float | None = None
     high: float | None = None
     points: list[float] = field(default_factory=list)
+    box: Box | None = None
     published: float | None = None
     text: str = ""
     second: str = ""
     why: str = ""
+    says: str = ""  # shown when the row's figure is pointed at: a heading and a fact a line
 
 
 @dataclass(frozen=True)
@@ -46,48 +80,68 @@ class Axis:
     margin: float = 0.0
     text: str = ""  # heading of the first column of texts
     second: str = ""
+    zero: bool = False  # bars from zero
 
 
-def chart(blocks: list[Block], axis: Axis, size: Size) -> dict[str, Any]:
-    """The plot as a Vega-Lite specification of a fixed size."""
-    import altair as alt
+@dataclass(frozen=True)
+class Frame:
+    """How values become places."""
 
-    size = size.fitted([mark.label for block in blocks for mark in block.marks])
-    rows, height = _places(blocks)
-    low, high = _domain([mark for block in blocks for mark in block.marks], axis)
-    ticks = log_ticks(low, high, 8 if size.wide else 4) if axis.log else None
-    scale = alt.Scale(type="log" if axis.log else "linear", domain=[low, high], nice=not axis.log, zero=False)
-    x_axis = alt.Axis(
-        title=axis.title, values=ticks if ticks else alt.Undefined, labelExpr="format(datum.value, ',')",
-        tickCount=alt.Undefined if ticks else (6 if size.wide else 3), grid=True,
-    )  # fmt: skip
-    x = alt.X("x:Q", scale=scale, axis=x_axis)
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[0, height], reverse=True, nice=False), axis=None)
-    layers = _headings(rows, size)
+    size: Size
+    low: float
+    high: float
+    log: bool
+    height: float
+
+    def x(self, value: float) -> float:
+        """The horizontal place of a value, kept inside the plot."""
+        low, high, at = self.low, self.high, value
+        if self.log:
+            low, high, at = math.log10(low), math.log10(high), math.log10(max(value, self.low))
+        share = min(max((at - low) / (high - low), 0.0), 1.0)
+        return self.size.left + share * self.size.plot
+
+
+def chart(blocks: list[Block], axis: Axis, size: Size) -> str:
+    """The plot as SVG."""
+    marks = [mark for block in blocks for mark in block.marks]
+    size = size.fitted([mark.label for mark in marks])
+    titled = any(block.title for block in blocks)
+    height = 4.0 + sum((HEADER if block.title else 0) + sum(map(_height, block.marks)) + 3 for block in blocks)
+    frame = Frame(size, *_domain(marks, axis), axis.log, height)
+    names = ", ".join(dict.fromkeys(mark.label for mark in marks))
+    root = draw.root(
+        size.left + size.plot + size.right,
+        size.top + height + size.bottom,
+        size.font,
+        f"{axis.title}, a row for each of {names}",
+    )
+    _axis(root, frame, axis)
     if axis.at is not None:
-        layers = [*_reference_line(axis, height, scale, (low, high)), *layers]
-    layers += _marks(rows, x, y, scale)
-    layers += _texts(rows, y, size, axis)
-    return base(alt.layer(*layers), size, height + 1)
-
-
-def _places(blocks: list[Block]) -> tuple[list[dict[str, Any]], float]:
-    """Each heading and mark with its vertical place in px, and the height of all."""
-    rows: list[dict[str, Any]] = []
-    top = 4.0
+        _reference_line(root, frame, axis)
+    top = size.top + 4.0
     for block in blocks:
         if block.title:
-            rows.append({"y": top + HEADER / 2 + 2, "title": block.title, "detail": block.detail})
+            _heading(root, frame, block, top)
             top += HEADER
         for mark in block.marks:
-            rows.append({"y": top + LINE / 2, "mark": mark})
-            top += LINE
+            _row(root, frame, mark, (top, 10 if titled else 0), axis.zero)
+            top += _height(mark)
         top += 3
-    return rows, top
+    for column, said in enumerate((axis.text, axis.second if size.wide and any(m.second for m in marks) else "")):
+        if said:
+            x = size.left + size.plot + 12 + column * size.column
+            draw.text(root, x, size.top - 6, said, MUTED)
+    return draw.svg(root)
+
+
+def _height(mark: Mark) -> float:
+    return TALL if mark.points or mark.box else LINE
 
 
 def _domain(marks: list[Mark], axis: Axis) -> tuple[float, float]:
     seen = [v for m in marks for v in (m.value, m.low, m.high, m.published, *m.points) if v is not None]
+    seen += [v for m in marks if m.box for v in (m.box.least, m.box.greatest)]
     seen += [] if axis.at is None else [axis.at]
     if axis.log:
         seen = [v for v in seen if v > 0] or [1.0]
@@ -95,108 +149,98 @@ def _domain(marks: list[Mark], axis: Axis) -> tuple[float, float]:
         pad = max((high - low) * 0.06, 0.02)
         return 10 ** (low - pad), 10 ** (high + pad)
     low, high = min(seen, default=0.0), max(seen, default=1.0)
+    if axis.zero:
+        return 0.0, high * 1.06 or 1.0
     pad = (high - low) * 0.06 or abs(high) * 0.05 or 1.0
     return (low - pad if low > pad or low < 0 else 0.0), high + pad
 
 
-def log_ticks(low: float, high: float, most: int) -> list[float]:
-    """Round values between two bounds: decades where there are enough, else 1-2-5, else even steps."""
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    for steps in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-        ticks = [round(s * 10.0**e, 12) for e in range(first, last + 1) for s in steps if low <= s * 10.0**e <= high]
-        if len(ticks) <= most:
-            break
-    else:
-        every = math.ceil(len(ticks) / most)
-        ticks = ticks[::-1][::every][::-1]
-    if len(ticks) >= 2:
-        return ticks
-    step = 10.0 ** math.floor(math.log10((high - low) / 3 or 1.0))
-    step *= next((s for s in (1, 2, 5, 10) if (high - low) / (step * s) <= most), 10)
-    return [round(step * i, 12) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+def _axis(root: Element, frame: Frame, axis: Axis) -> None:
+    size, floor = frame.size, frame.size.top + frame.height
+    most = (8 if axis.log else 6) if size.wide else (4 if axis.log else 3)
+    ends = -math.inf
+    for value, said in draw.ticks(frame.low, frame.high, axis.log, most):
+        x, half = frame.x(value), draw.width(said, size.font) / 2
+        draw.path(root, f"M{x:.1f} {size.top}V{floor:.1f}", RULE)
+        if x - half > ends:
+            draw.text(root, x, floor + 6 + size.font, said, MUTED, anchor="middle")
+            ends = x + half + 4
+    draw.text(root, size.left + size.plot / 2, floor + size.bottom - 6, axis.title, MUTED, anchor="middle")
 
 
-def _headings(rows: list[dict[str, Any]], size: Size) -> list[Any]:
-    """The ground of headings and of rows without a figure, which hides the grid; a thin line above each cell."""
-    import altair as alt
-
-    tops = [row["y"] - HEADER / 2 - 1 for row in rows if "title" in row]
-    data = alt.InlineData(values=[{"y": top, "above": top - 5, "y2": top + HEADER - 2} for top in tops])
-    empty = [row["y"] - LINE / 2 for row in rows if "mark" in row and row["mark"].why]
-    bare = alt.InlineData(values=[{"y": top, "y2": top + LINE} for top in empty])
-    y = alt.Y("y:Q", axis=None)
-    left, right = alt.value(-size.left), alt.value(size.plot + size.right)
-    return [
-        alt.Chart(data).mark_rect(color=PAGE).encode(x=left, x2=right, y=alt.Y("above:Q", axis=None), y2="y2:Q"),
-        alt.Chart(bare).mark_rect(color=PAGE).encode(x=left, x2=right, y=y, y2="y2:Q"),
-        alt.Chart(data).mark_rule(color=RULE).encode(x=left, x2=right, y=y),
-    ]
+def _reference_line(root: Element, frame: Frame, axis: Axis) -> None:
+    at, top = axis.at or 1.0, frame.size.top
+    left, right = (frame.x(value) for value in (at / (1 + axis.margin), at * (1 + axis.margin)))
+    draw.rect(root, (left, top, right - left, frame.height), BAND)
+    draw.path(root, f"M{frame.x(at):.1f} {top}v{frame.height:.1f}", MUTED)
 
 
-def _reference_line(axis: Axis, height: float, scale: Any, domain: tuple[float, float]) -> list[Any]:
-    import altair as alt
-
-    at = axis.at or 1.0
-    ends = {
-        "low": max(at / (1 + axis.margin), domain[0]),
-        "high": min(at * (1 + axis.margin), domain[1]),
-        "at": at,
-    }
-    data = alt.InlineData(values=[ends])
-    band = (
-        alt.Chart(data)
-        .mark_rect(color=BAND)
-        .encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=alt.value(0), y2=alt.value(height))
-    )
-    line = alt.Chart(data).mark_rule(color=MUTED).encode(x=alt.X("at:Q", scale=scale))
-    return [band, line]
+def _heading(root: Element, frame: Frame, block: Block, top: float) -> None:
+    """The heading of a cell on a ground that hides the grid, with a thin line above."""
+    size = frame.size
+    width = size.left + size.plot + size.right
+    draw.rect(root, (0, top - 4, width, HEADER), PAGE)
+    draw.path(root, f"M0 {top + 1:.1f}H{width}", RULE)
+    base = top + HEADER / 2 + 2 + size.font * 0.35
+    draw.text(root, 0, base, block.title, weight="600")
+    gap = 8 + 0.62 * size.font * len(block.title)
+    if block.detail:
+        draw.text(root, gap, base, draw.fitted(block.detail, width - gap, size.font), MUTED)
 
 
-def _marks(rows: list[dict[str, Any]], x: Any, y: Any, scale: Any) -> list[Any]:
-    import altair as alt
+def _row(root: Element, frame: Frame, mark: Mark, place: tuple[float, int], zero: bool) -> None:
+    """A row at its place: its top, and how far its label is moved in; with a bar from zero if asked for."""
+    top, indent = place
+    size, height = frame.size, _height(mark)
+    base = top + height / 2 + size.font * 0.35
+    label = draw.fitted(mark.label, size.left - indent - 12, size.font)
+    if mark.why:
+        width = size.left + size.plot + size.right
+        draw.rect(root, (0, top, width, height), PAGE)
+        room = size.plot + size.right - 10
+        draw.text(root, size.left + 6, base, draw.fitted(mark.why, room, size.font), MUTED, font_style="italic")
+    draw.text(root, indent, base, label)
+    x = size.left + size.plot + 12
+    draw.text(root, x, base, mark.text)
+    if size.wide and mark.second:
+        draw.text(root, x + size.column, base, mark.second)
+    if mark.value is None and mark.published is None:
+        return
+    group = draw.mark(root, mark.says or f"{mark.label}\n{mark.text}", mark.label)
+    middle = top + height / 2
+    if mark.points or mark.box:
+        _points(group, frame, mark, top + 9)
+        middle = top + 24
+    if zero and mark.value is not None:
+        left = frame.x(0.0)
+        draw.rect(group, (left, middle - 6, frame.x(mark.value) - left, 12), ACCENT, fill_opacity="0.35")
+    _figure(group, frame, mark, middle)
 
-    marks = [(row["y"], row["mark"]) for row in rows if "mark" in row]
-    positive = scale.to_dict()["type"] != "log"
 
-    def data(values: list[dict[str, Any]]) -> Any:
-        return alt.InlineData(values=[v for v in values if positive or v["x"] > 0])
-
-    spans = data([{"y": at, "x": m.low, "x2": m.high} for at, m in marks if m.low is not None])
-    medians = data([{"y": at, "x": m.value} for at, m in marks if m.value is not None])
-    points = data([{"y": at, "x": v} for at, m in marks for v in m.points])
-    published = data([{"y": at, "x": m.published} for at, m in marks if m.published is not None])
-    return [
-        alt.Chart(points).mark_point(shape="circle", size=26, stroke=INK, strokeOpacity=0.55, strokeWidth=1)
-        .encode(x=x, y=y),
-        alt.Chart(spans).mark_rule(color=ACCENT, strokeWidth=2.5).encode(x=x, x2="x2:Q", y=y),
-        alt.Chart(medians).mark_tick(orient="vertical", color=ACCENT, thickness=3.5, size=13).encode(x=x, y=y),
-        alt.Chart(published).mark_point(shape="diamond", size=85, stroke=INK, strokeWidth=1.6).encode(x=x, y=y),
-    ]  # fmt: skip
+def _points(group: Element, frame: Frame, mark: Mark, middle: float) -> None:
+    """Every trial as a circle; those that would lie on one another are moved up and down."""
+    taken: list[tuple[float, int]] = []
+    for value in mark.points:
+        if frame.log and value <= 0:
+            continue
+        x = frame.x(value)
+        near = {place for other, place in taken if abs(other - x) < 5.5}
+        place = next((p for p in (0, 1, -1, 2, -2) if p not in near), len(taken) % 5 - 2)
+        taken.append((x, place))
+        draw.circle(group, x, middle + place * 3.2, 2.6, "none", stroke=INK, stroke_opacity="0.6")
 
 
-def _texts(rows: list[dict[str, Any]], y: Any, size: Size, axis: Axis) -> list[Any]:
-    """Labels at the left, figures at the right; a narrow plot has only the first column."""
-    import altair as alt
-
-    def text(values: list[dict[str, Any]], x: float, **style: Any) -> Any:
-        settings = {"fontSize": size.font, "align": "left", "baseline": "middle", "color": INK, **style}
-        return alt.Chart(alt.InlineData(values=values)).mark_text(**settings).encode(x=alt.value(x), y=y, text="t:N")
-
-    marks = [(row["y"], row["mark"]) for row in rows if "mark" in row]
-    titles = [(row["y"], row["title"], row["detail"]) for row in rows if "title" in row]
-    layers = [
-        text([{"y": at, "t": title} for at, title, _ in titles], -size.left, fontWeight=600),
-        text([{"y": at, "t": m.label} for at, m in marks], -size.left + (10 if titles else 0), limit=size.left - 14),
-        text([{"y": at, "t": m.text} for at, m in marks if m.text], size.plot + 12),
-        text([{"y": at, "t": m.why} for at, m in marks if m.why], 6,
-             color=MUTED, fontStyle="italic", limit=size.plot + size.right - 10),
-        text([{"y": -10, "t": axis.text}], size.plot + 12, color=MUTED),
-    ]  # fmt: skip
-    if titles:
-        gap = 8 + 0.62 * size.font * max(len(title) for _, title, _ in titles)
-        layers.append(text([{"y": at, "t": detail} for at, _, detail in titles], gap - size.left, color=MUTED))
-    if size.wide and any(m.second for _, m in marks):
-        at_x = size.plot + 12 + size.column
-        layers.append(text([{"y": at, "t": m.second} for at, m in marks if m.second], at_x))
-        layers.append(text([{"y": -10, "t": axis.second}], at_x, color=MUTED))
-    return layers
+def _figure(group: Element, frame: Frame, mark: Mark, middle: float) -> None:
+    if mark.box is not None:
+        least, q1, q3, greatest = (
+            frame.x(value) for value in (mark.box.least, mark.box.q1, mark.box.q3, mark.box.greatest)
+        )
+        draw.path(group, f"M{least:.1f} {middle:.1f}H{q1:.1f}M{q3:.1f} {middle:.1f}H{greatest:.1f}", MUTED)
+        draw.rect(group, (q1, middle - 5, max(q3 - q1, 0.5), 10), BAND, stroke=MUTED)
+    if mark.published is not None and (not frame.log or mark.published > 0):
+        draw.diamond(group, frame.x(mark.published), middle)
+    visible = not frame.log or (mark.value or 0) > 0
+    if mark.low is not None and mark.high is not None and (not frame.log or mark.low > 0):
+        draw.path(group, f"M{frame.x(mark.low):.1f} {middle:.1f}H{frame.x(mark.high):.1f}", ACCENT, 2.5)
+    if mark.value is not None and visible:
+        draw.path(group, f"M{frame.x(mark.value):.1f} {middle - 6.5:.1f}v13", ACCENT, 3.5)

@@ -1,20 +1,14 @@
-"""Line charts, drawn here: a label stands at the end of each line, and labels are moved apart where they would meet."""
+"""Line charts: a label stands at the end of each line, and labels are moved apart where they would meet."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from xml.etree import ElementTree as Tree
 
-from bakeoff.analysis import numbers
-from bakeoff.report.figure import FONT, check
-from bakeoff.report.forest import log_ticks
+from bakeoff.report import draw
+from bakeoff.report.draw import COLOURS, DASHES, INK, MUTED, RULE, SHAPES, Element
 
-LETTER = 0.56  # mean width of a letter, in font sizes
-# Colour, dashes and shape tell lines apart; any two of them do without the third. Style 0 is the baseline's.
-COLOURS = ["var(--ink)", *(f"var(--line{i})" for i in range(1, 6))]
-DASHES = ["", "7 3", "2 3", "10 3 2 3", "", "4 2"]
-SHAPES = ["circle", "square", "up", "cross", "down", "plus"]
+MOST_SIGNS = 40  # points of a line that have a sign of their own
 
 
 @dataclass(frozen=True)
@@ -25,7 +19,7 @@ class Point:
     y: float
     low: float | None
     high: float | None
-    says: str  # shown when pointed at
+    says: str  # shown when pointed at: a heading, and a fact a line
 
 
 @dataclass(frozen=True)
@@ -70,6 +64,7 @@ class Axes:
     high: float
     x_log: bool
     y_log: bool
+    end: float | None = None  # how far the axis goes, if beyond the last level
 
 
 @dataclass(frozen=True)
@@ -88,6 +83,7 @@ class Frame:
     def x(self, value: float) -> float:
         """The horizontal place of a value; half a step of room at either side."""
         places = [self._x(at) for at, _ in self.axes.levels]
+        places += [self._x(self.axes.end)] if self.axes.end is not None else []
         low, high = min(places), max(places)
         inner = self.width - self.left - self.right - 16
         share = 0.5 if high == low else (self._x(value) - low) / (high - low)
@@ -116,31 +112,28 @@ def domain(values: list[float], log: bool) -> tuple[float, float]:
     return (low - pad if low < 0 else 0.0), high + pad
 
 
-def draw(series: list[Series], axes: Axes, size: tuple[int, int, int], title: str = "") -> str:
+def chart(series: list[Series], axes: Axes, size: tuple[int, int, int], title: str = "") -> str:
     """One panel as SVG; the size is its width, height and type, in px."""
     width, height, font = size
-    ticks = _ticks(axes, 6 if height > 240 else 5)
+    ticks = draw.ticks(axes.low, axes.high, axes.y_log, 6 if height > 240 else 5)
     labels = max((len(s.label) for s in series if s.points), default=0)
     frame = Frame(
         axes, width, height, font,
-        left=int(12 + LETTER * font * max((len(text) for _, text in ticks), default=1)),
-        right=min(int(24 + LETTER * font * labels), width // 2),
+        left=int(12 + draw.LETTER * font * max((len(text) for _, text in ticks), default=1)),
+        right=min(int(24 + draw.LETTER * font * labels), width // 2),
         top=int((2.6 if title else 1.4) * font) + 8,
     )  # fmt: skip
-    shape = {"viewBox": f"0 0 {width} {height}", "width": str(width), "height": str(height), "role": "img"}
-    type_ = {"font-family": FONT, "font-size": str(font)}
-    root = Tree.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **shape, **type_})
-    root.set("aria-label", _words(series, axes, title))
+    root = draw.root(width, height, font, _words(series, axes, title))
     if title:
-        _text(root, 0, font, title, fill="var(--ink)", weight="600")
+        draw.text(root, 0, font, draw.fitted(title, width * 0.88, font), weight="600")
     _axes(root, frame, ticks)
+    for one in reversed(series):
+        _band(root, frame, one)
     for one in reversed(series):
         _line(root, frame, one)
     _published(root, frame, series)
     _labels(root, frame, series)
-    text = Tree.tostring(root, encoding="unicode")
-    check(text)
-    return text
+    return draw.svg(root)
 
 
 def _words(series: list[Series], axes: Axes, title: str) -> str:
@@ -148,85 +141,63 @@ def _words(series: list[Series], axes: Axes, title: str) -> str:
     return f"{title + ': ' if title else ''}{axes.y_title} over {axes.x_title}, a line for each of {names}"
 
 
-def _ticks(axes: Axes, most: int) -> list[tuple[float, str]]:
-    if axes.y_log:
-        values = log_ticks(axes.low, axes.high, most)
-    else:
-        step = 10.0 ** math.floor(math.log10((axes.high - axes.low) / 3))
-        step *= next((s for s in (1, 2, 5, 10) if (axes.high - axes.low) / (step * s) <= most), 10)
-        first, last = math.ceil(axes.low / step), math.floor(axes.high / step)
-        values = [step * i for i in range(first, last + 1)]
-    return [(value, numbers.plain(value)) for value in values]
-
-
-def _text(
-    parent: Tree.Element, x: float, y: float, text: str, *, fill: str, anchor: str = "start", weight: str = "400"
-) -> None:
-    element = Tree.SubElement(parent, "text", x=f"{x:.1f}", y=f"{y:.1f}", fill=fill)
-    element.set("text-anchor", anchor)
-    if weight != "400":
-        element.set("font-weight", weight)
-    element.text = text
-
-
-def _path(parent: Tree.Element, d: str, stroke: str, width: float, **more: str) -> Tree.Element:
-    settings = {"d": d, "stroke": stroke, "stroke-width": f"{width:g}", "fill": "none", **more}
-    return Tree.SubElement(parent, "path", {key.replace("_", "-"): value for key, value in settings.items()})
-
-
-def _axes(root: Tree.Element, frame: Frame, ticks: list[tuple[float, str]]) -> None:
+def _axes(root: Element, frame: Frame, ticks: list[tuple[float, str]]) -> None:
     axes, end = frame.axes, frame.width - frame.right
     floor = frame.height - frame.bottom
-    _text(root, 0, frame.top - frame.font * 0.9, axes.y_title, fill="var(--muted)")
+    draw.text(root, 0, frame.top - frame.font * 0.9, axes.y_title, MUTED)
     for value, text in ticks:
         at = frame.y(value)
-        _path(root, f"M{frame.left} {at:.1f}H{end}", "var(--rule)", 1)
-        _text(root, frame.left - 6, at + frame.font * 0.35, text, fill="var(--muted)", anchor="end")
+        draw.path(root, f"M{frame.left} {at:.1f}H{end}", RULE)
+        draw.text(root, frame.left - 6, at + frame.font * 0.35, text, MUTED, anchor="end")
     reach = -math.inf
     shown: list[tuple[float, str]] = []
     for level, text in axes.levels[::-1]:  # the last level is always written
-        at, half = frame.x(level), LETTER * frame.font * len(text) / 2
-        _path(root, f"M{at:.1f} {floor}v4", "var(--muted)", 1)
-        if not shown or at + half + 5 < -reach:
+        at, half = frame.x(level), draw.width(text, frame.font) / 2
+        draw.path(root, f"M{at:.1f} {floor}v4", MUTED)
+        if not shown or at + half + 8 < -reach:
             shown.append((at, text))
             reach = -(at - half)
     for at, text in shown:
-        _text(root, at, floor + 6 + frame.font, text, fill="var(--muted)", anchor="middle")
-    _text(root, (frame.left + end) / 2, frame.height - 3, axes.x_title, fill="var(--muted)", anchor="middle")
+        draw.text(root, at, floor + 6 + frame.font, text, MUTED, anchor="middle")
+    draw.text(root, (frame.left + end) / 2, frame.height - 3, axes.x_title, MUTED, anchor="middle")
 
 
-def _line(root: Tree.Element, frame: Frame, one: Series) -> None:
+def _band(root: Element, frame: Frame, one: Series) -> None:
+    """The intervals as a band; of a single point as a bar."""
+    known = [
+        (frame.x(p.x), frame.y(p.low), frame.y(p.high)) for p in one.points if p.low is not None and p.high is not None
+    ]
+    if not known:
+        return
+    group, colour = draw.of_series(root, one.label), COLOURS[one.style]
+    if len(known) == 1:
+        x, low, high = known[0]
+        draw.path(group, f"M{x:.1f} {low:.1f}V{high:.1f}", colour, 1.2)
+        return
+    there = "L".join(f"{x:.1f} {high:.1f}" for x, _, high in known)
+    back = "L".join(f"{x:.1f} {low:.1f}" for x, low, _ in reversed(known))
+    draw.path(group, f"M{there}L{back}z", "none", fill=colour, fill_opacity="0.13")
+    for x, low, high in known if len(known) <= MOST_SIGNS else []:  # bands on one another are told apart by their ends
+        draw.path(group, f"M{x - 2.5:.1f} {low:.1f}h5M{x - 2.5:.1f} {high:.1f}h5", colour, 1)
+
+
+def _line(root: Element, frame: Frame, one: Series) -> None:
     colour = COLOURS[one.style]
     places = [(frame.x(p.x), frame.y(p.y)) for p in one.points]
     if len(places) > 1:
         d = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
         more = {"stroke_dasharray": DASHES[one.style]} if DASHES[one.style] else {}
-        _path(root, d, colour, 2.4 if one.style == 0 else 1.7, stroke_linejoin="round", **more)
+        width = 2.4 if one.style == 0 else 1.7
+        draw.path(draw.of_series(root, one.label), d, colour, width, stroke_linejoin="round", **more)
     for point, (x, y) in zip(one.points, places, strict=True):
-        group = Tree.SubElement(root, "g")
-        Tree.SubElement(group, "title").text = point.says
-        if point.low is not None and point.high is not None:
-            _path(group, f"M{x:.1f} {frame.y(point.low):.1f}V{frame.y(point.high):.1f}", colour, 1.2)
-        _shape(group, SHAPES[one.style], x, y, colour)
+        group = draw.mark(root, point.says, one.label)
+        if len(places) <= MOST_SIGNS:
+            draw.shape(group, SHAPES[one.style], x, y, colour)
+        else:
+            draw.circle(group, x, y, 1.6, colour)
 
 
-def _shape(parent: Tree.Element, shape: str, x: float, y: float, colour: str) -> None:
-    outlines = {
-        "square": f"M{x - 3.4:.1f} {y - 3.4:.1f}h6.8v6.8h-6.8z",
-        "up": f"M{x:.1f} {y - 4.6:.1f}l4.4 7.6h-8.8z",
-        "down": f"M{x:.1f} {y + 4.6:.1f}l4.4 -7.6h-8.8z",
-        "cross": f"M{x - 3.5:.1f} {y - 3.5:.1f}l7 7m0 -7l-7 7",
-        "plus": f"M{x - 4.5:.1f} {y:.1f}h9m-4.5 -4.5v9",
-    }
-    if shape == "circle":
-        Tree.SubElement(parent, "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="4", fill=colour)
-    elif shape in ("cross", "plus"):
-        _path(parent, outlines[shape], colour, 2)
-    else:  # hollow in print and on screen, so that shapes on one another stay readable
-        _path(parent, outlines[shape], colour, 1.5, fill="var(--page)")
-
-
-def _published(root: Tree.Element, frame: Frame, series: list[Series]) -> None:
+def _published(root: Element, frame: Frame, series: list[Series]) -> None:
     """Diamonds; several systems with one published value share one."""
     places: dict[tuple[float, float, float | None, float | None], list[tuple[Series, Mark]]] = {}
     for one in series:
@@ -235,40 +206,32 @@ def _published(root: Tree.Element, frame: Frame, series: list[Series]) -> None:
     for members in places.values():
         one, mark = members[0]
         x, y = frame.x(mark.x), frame.y(mark.y)
-        colour = COLOURS[one.style] if len(members) == 1 else "var(--ink)"
-        group = Tree.SubElement(root, "g")
-        Tree.SubElement(group, "title").text = "; ".join(mark.says for _, mark in members)
+        colour = COLOURS[one.style] if len(members) == 1 else INK
+        group = draw.mark(root, "\n".join(mark.says for _, mark in members), one.label if len(members) == 1 else "")
         mine = next((p for p in one.points if p.x == mark.x), None)
         if len(members) == 1 and mine is not None:  # to which line it belongs, also without colours
-            _path(group, f"M{x:.1f} {frame.y(mine.y):.1f}V{y:.1f}", colour, 1, stroke_dasharray="1 2")
+            draw.path(group, f"M{x:.1f} {frame.y(mine.y):.1f}V{y:.1f}", colour, 1, stroke_dasharray="1 2")
         if mark.over:
-            _path(group, f"M{x:.1f} {y:.1f}v-15m-3.5 4.5l3.5 -4.5l3.5 4.5", colour, 1.4)
+            draw.path(group, f"M{x:.1f} {y:.1f}v-15m-3.5 4.5l3.5 -4.5l3.5 4.5", colour, 1.4)
         elif mark.under:
-            _path(group, f"M{x:.1f} {y:.1f}v15m-3.5 -4.5l3.5 4.5l3.5 -4.5", colour, 1.4)
+            draw.path(group, f"M{x:.1f} {y:.1f}v15m-3.5 -4.5l3.5 4.5l3.5 -4.5", colour, 1.4)
         elif mark.low is not None and mark.high is not None:
-            _path(group, f"M{x:.1f} {frame.y(mark.low):.1f}V{frame.y(mark.high):.1f}", colour, 1)
-        _path(group, f"M{x:.1f} {y - 6:.1f}l6 6l-6 6l-6 -6z", colour, 1.5, fill="var(--page)")
+            draw.path(group, f"M{x:.1f} {frame.y(mark.low):.1f}V{frame.y(mark.high):.1f}", colour, 1)
+        draw.diamond(group, x, y, colour)
 
 
-def _labels(root: Tree.Element, frame: Frame, series: list[Series]) -> None:
+def _labels(root: Element, frame: Frame, series: list[Series]) -> None:
     """Each line's name at its end, moved up or down where two would meet, with a thin line to where it belongs."""
     ends = sorted(((frame.y(s.points[-1].y), s) for s in series if s.points), key=lambda end: end[0])
     gap = frame.font * 1.25
     places = spread([y for y, _ in ends], gap, frame.top + gap / 4, frame.height - frame.bottom)
     left = frame.width - frame.right + 18
     for (y, one), place in zip(ends, places, strict=True):
+        group, colour = draw.of_series(root, one.label), COLOURS[one.style]
         x = frame.x(one.points[-1].x) + 7
-        _path(root, f"M{x:.1f} {y:.1f}L{left - 10} {place:.1f}H{left - 4}", COLOURS[one.style], 0.8, opacity="0.65")
-        fits = int((frame.right - 18) / (LETTER * frame.font))
-        name = one.label if len(one.label) <= fits + 1 else one.label[: fits - 1] + "…"
-        _text(
-            root,
-            left,
-            place + frame.font * 0.35,
-            name,
-            fill=COLOURS[one.style],
-            weight="600" if one.style == 0 else "400",
-        )
+        draw.path(group, f"M{x:.1f} {y:.1f}L{left - 10} {place:.1f}H{left - 4}", colour, 0.8, opacity="0.65")
+        name = draw.fitted(one.label, frame.right - 18 + draw.LETTER * frame.font, frame.font)
+        draw.text(group, left, place + frame.font * 0.35, name, colour, weight="600" if one.style == 0 else "")
 
 
 def spread(wanted: list[float], gap: float, low: float, high: float) -> list[float]:

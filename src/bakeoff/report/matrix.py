@@ -20,6 +20,7 @@ class Entry:
     interval: str = ""
     sign: str = ""
     says: str = ""
+    value: float | None = None  # the median in the stored unit, to sort by
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _entry(row: rows.Row | None, table: rows.Table) -> Entry:
         c = row.comparison
         sign = SIGNS.get(c.verdict, "")
         says.append(f"{numbers.with_interval(c.ratio, c.low, c.high)} times {c.baseline}: {rows.verdict_text(row)}")
-    return Entry(text, interval.removesuffix(")"), sign, ", ".join(says))
+    return Entry(text, interval.removesuffix(")"), sign, ", ".join(says), s.median)
 
 
 def text(entry: Entry) -> str:

@@ -1,7 +1,12 @@
-"""The report as one HTML file: no network, no script needed. Every stored text is escaped by the template."""
+"""The report as one HTML file: no network, no script needed. Every stored text is escaped by the template.
+
+The page's policy names the digest of its one script, so that no other script can run, whatever a stored text holds.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -12,7 +17,7 @@ from bakeoff.analysis import numbers
 from bakeoff.analysis.data import RunData
 from bakeoff.analysis.findings import Analysis
 from bakeoff.report import content, figures, inference, matrix, rows
-from bakeoff.report.figure import Figure
+from bakeoff.report.draw import Figure
 
 
 @cache
@@ -34,7 +39,7 @@ def html(found: list[tuple[Analysis, RunData]]) -> str:
     env = environment()
     loader = env.loader
     assert loader is not None
-    style = loader.get_source(env, "report.css")[0]
+    style, script = (loader.get_source(env, name)[0] for name in ("report.css", "report.js"))
     runs = [
         {
             "analysis": analysis,
@@ -47,7 +52,14 @@ def html(found: list[tuple[Analysis, RunData]]) -> str:
         }
         for analysis, data in found
     ]
-    return env.get_template("report.html").render(runs=runs, style=Markup(style))
+    return env.get_template("report.html").render(
+        runs=runs, style=Markup(style), script=Markup(script), digest=digest(script)
+    )
+
+
+def digest(script: str) -> str:
+    """What a Content-Security-Policy calls this script."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _figure(figure: Figure) -> dict[str, object]:

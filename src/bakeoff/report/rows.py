@@ -126,6 +126,27 @@ def median_text(row: Row, scale: numbers.Scale) -> str:
     return row.why if s is None else numbers.with_interval(scale.of(s.median), scale.of(s.low), scale.of(s.high))
 
 
+def says(heading: str, s: Summary, scale: numbers.Scale, *more: str) -> str:
+    """The exact values of a mark: a heading, and a fact a line."""
+    unit = f" {scale.unit}" if scale.unit else ""
+    lines = [heading, f"median {numbers.exact(scale.of(s.median))}{unit}"]
+    if s.low is not None and s.high is not None:
+        lines.append(f"95% interval {numbers.exact(scale.of(s.low))} to {numbers.exact(scale.of(s.high))}{unit}")
+    lines.append(f"n = {s.n:,}{' (low power)' if s.low_power else ''}")
+    return "\n".join([*lines, *(text for text in more if text)])
+
+
+def ratio_says(heading: str, c: Comparison, published: Reference | None) -> str:
+    """The exact values of a ratio, likewise."""
+    lines = [heading, f"{numbers.exact(c.ratio)} times {c.baseline}"]
+    if c.low is not None and c.high is not None:
+        lines.append(f"95% interval {numbers.exact(c.low)} to {numbers.exact(c.high)}")
+    lines.append(f"n = {c.pairs:,} pairs: {c.verdict}{' (low power)' if c.low_power else ''}")
+    if published is not None:
+        lines.append(f"published {numbers.exact(published.published)} ({published.source})")
+    return "\n".join(lines)
+
+
 def ratio_text(row: Row, baseline: str | None) -> str:
     """The ratio to the baseline with its interval; 1 for the baseline itself."""
     if row.comparison is None:

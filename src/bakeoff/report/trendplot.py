@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
 from bakeoff.analysis import numbers
 from bakeoff.analysis.findings import Analysis, Reference, Trend
-from bakeoff.report.figure import ACCENT, INK, Figure, Size, base, svg
+from bakeoff.report import draw
+from bakeoff.report.draw import ACCENT, INK, MUTED, RULE, Figure
 
-SIZE = Size(left=58, plot=176, right=14, font=11, top=44, bottom=42)
-HEIGHT = 130
+WIDTH, HEIGHT, FONT = 248, 216, 11
+LEFT, RIGHT, TOP, BOTTOM = 56, 14, 44, 42
 MOST_PLOTS = 12
 
 
@@ -24,7 +24,7 @@ def figures(analysis: Analysis) -> list[Figure]:
 
 def _figure(analysis: Analysis, parameter: str, lines: list[Trend]) -> Figure:
     title = analysis.metrics[lines[0].metric].title
-    plots = [svg(_plot(line, _published(analysis, line))) for line in lines]
+    plots = [_plot(line, _published(analysis, line)) for line in lines]
     drawn = any(_published(analysis, line) for line in lines)
     caption = "Points are means, lines least squares; slopes with 95% intervals. Each system has its own axis." + (
         " Dashed: the published line." if drawn else ""
@@ -43,50 +43,44 @@ def _published(analysis: Analysis, line: Trend) -> tuple[float, float] | None:
     return (slope.published, intercept.published) if slope and intercept else None
 
 
-def _plot(line: Trend, published: tuple[float, float] | None) -> dict[str, Any]:
-    import altair as alt
-
+def _plot(line: Trend, published: tuple[float, float] | None) -> str:
     scale = numbers.scale(line.unit, [max(line.y)])
-    ends = [min(line.x), max(line.x)]
+    right, floor = WIDTH - RIGHT, HEIGHT - BOTTOM
+    furthest, top = max(line.x) * 1.05, max(*line.y, line.intercept + line.slope * max(line.x)) * 1.08
+    root = draw.root(WIDTH, HEIGHT, FONT, f"{line.system}: {line.metric} over {line.parameter}")
 
-    def straight(slope: float, intercept: float) -> list[dict[str, float]]:
-        return [{"x": x, "y": max(0.0, (intercept + slope * x) / scale.size)} for x in ends]
+    def x(value: float) -> float:
+        return LEFT + (right - LEFT) * value / furthest
 
-    top = max(line.y) / scale.size * 1.08
-    few = 4 if ends[1] < 10_000 else 2  # long numbers would meet
-    x = alt.X(
-        "x:Q",
-        scale=alt.Scale(domain=[0, ends[1] * 1.05], nice=False),
-        axis=alt.Axis(
-            title=line.parameter.replace("_", " "), tickCount=few, labelExpr="format(datum.value, ',')", grid=False
-        ),
-    )
-    y = alt.Y(
-        "y:Q",
-        scale=alt.Scale(domain=[0, top], nice=True),
-        axis=alt.Axis(title=None, tickCount=4, labelExpr="format(datum.value, ',')"),
-    )
-    layers = []
+    def y(value: float) -> float:
+        return floor - (floor - TOP) * min(max(value / (top or 1.0), 0.0), 1.0)
+
+    def straight(slope: float, intercept: float) -> str:
+        ends = (min(line.x), max(line.x))
+        return "L".join(f"{x(end):.1f} {y(intercept + slope * end):.1f}" for end in ends)
+
+    parameter = line.parameter.replace("_", " ")
+    draw.text(root, 0, 12, f"{line.system}, {scale.unit}" if scale.unit else line.system, weight="600", font_size="12")
+    draw.text(root, 0, 28, slope_text(line))
+    for value, said in draw.ticks(0, top / scale.size, False, 4):
+        at = y(value * scale.size)
+        draw.path(root, f"M{LEFT} {at:.1f}H{right}", RULE)
+        draw.text(root, LEFT - 6, at + 4, said, MUTED, anchor="end")
+    few = 4 if furthest < 10_000 else 2  # long numbers would meet
+    for value, said in draw.ticks(0, furthest, False, few):
+        draw.path(root, f"M{x(value):.1f} {floor}v4", MUTED)
+        draw.text(root, x(value), floor + 17, said, MUTED, anchor="middle")
+    draw.text(root, (LEFT + right) / 2, HEIGHT - 6, parameter, MUTED, anchor="middle")
     if published is not None:
-        data = alt.InlineData(values=straight(*published))
-        layers.append(alt.Chart(data).mark_line(color=INK, strokeDash=[4, 3], strokeWidth=1.4).encode(x=x, y=y))
-    data = alt.InlineData(values=straight(line.slope, line.intercept))
-    layers.append(alt.Chart(data).mark_line(color=ACCENT, strokeWidth=2).encode(x=x, y=y))
-    points = alt.InlineData(values=[{"x": px, "y": py / scale.size} for px, py in zip(line.x, line.y, strict=True)])
-    layers.append(alt.Chart(points).mark_point(filled=True, color=ACCENT, size=38, opacity=1).encode(x=x, y=y))
-    layers.append(
-        _text(f"{line.system}, {scale.unit}" if scale.unit else line.system, -34, fontWeight=600, fontSize=12)
+        says = f"{line.system}, published line\n{numbers.number(published[0] / scale.size)} {scale.unit} each"
+        draw.path(draw.mark(root, says), f"M{straight(*published)}", INK, 1.4, stroke_dasharray="4 3")
+    draw.path(
+        draw.mark(root, f"{line.system}\n{slope_text(line)}"), f"M{straight(line.slope, line.intercept)}", ACCENT, 2
     )
-    layers.append(_text(slope_text(line), -18, fontSize=11))
-    return base(alt.layer(*layers), SIZE, HEIGHT)
-
-
-def _text(text: str, at: float, **style: Any) -> Any:
-    import altair as alt
-
-    data = alt.InlineData(values=[{"t": text}])
-    mark = alt.Chart(data).mark_text(align="left", color=INK, baseline="middle", **style)
-    return mark.encode(x=alt.value(10 - SIZE.left), y=alt.value(at), text="t:N")
+    for px, py in zip(line.x, line.y, strict=True):
+        says = f"{line.system}, {parameter} {numbers.plain(px)}\nmean {numbers.exact(py / scale.size)} {scale.unit}"
+        draw.circle(draw.mark(root, says), x(px), y(py), 3.5, ACCENT)
+    return draw.svg(root)
 
 
 def slope_text(line: Trend) -> str:
