@@ -58,7 +58,8 @@ struct Options {
 
 fn main() -> Result<ExitCode> {
     let options = Options::parse();
-    let beside = std::env::current_exe()?.parent().and_then(Path::parent).context("no folder")?.join("bakeoff-wasm");
+    let beside =
+        std::env::current_exe()?.parent().and_then(Path::parent).context("no folder")?.join("bakeoff-wasm");
     let program = options.program.unwrap_or(beside);
     let told: Value = serde_json::from_slice(&Command::new(&program).arg("--engines").output()?.stdout)?;
     let engines: Vec<String> = told["engines"].as_object().context("engines")?.keys().cloned().collect();
@@ -94,7 +95,17 @@ fn try_one(program: &Path, engine: &str, wasm: &[u8], folder: &Path) -> Result<S
     std::fs::write(&file, wasm)?;
     let mut child = Command::new(program)
         .arg(&file)
-        .args(["--json", "--engine", engine, "--timeout", "1s", "--memory-limit", "64MiB", "--fresh-dir", "."])
+        .args([
+            "--json",
+            "--engine",
+            engine,
+            "--timeout",
+            "1s",
+            "--memory-limit",
+            "64MiB",
+            "--fresh-dir",
+            ".",
+        ])
         .arg("--scratch")
         .arg(folder.join("scratch"))
         .stdin(Stdio::null())
@@ -128,7 +139,8 @@ fn try_one(program: &Path, engine: &str, wasm: &[u8], folder: &Path) -> Result<S
         bail!("it told {events:?}");
     }
     let one = &lines[1];
-    let (outcome, phase) = (one["outcome"].as_str().context("outcome")?, one["phase"].as_str().context("phase")?);
+    let (outcome, phase) =
+        (one["outcome"].as_str().context("outcome")?, one["phase"].as_str().context("phase")?);
     if outcome == "fault" {
         bail!("{}", one["reason"]);
     }
@@ -143,7 +155,8 @@ fn try_one(program: &Path, engine: &str, wasm: &[u8], folder: &Path) -> Result<S
 
 /// A module: arbitrary and valid, or a seed; in two of three cases with a few bytes changed.
 fn module(chance: &mut Chance) -> Result<Vec<u8>> {
-    let mut wasm = if chance.below(2) == 0 { smith(chance)? } else { wat::parse_str(SEEDS[chance.below(SEEDS.len())])? };
+    let mut wasm =
+        if chance.below(2) == 0 { smith(chance)? } else { wat::parse_str(SEEDS[chance.below(SEEDS.len())])? };
     if chance.below(3) > 0 {
         for _ in 0..=chance.below(8) {
             let at = chance.below(wasm.len());

@@ -94,14 +94,18 @@ pub struct Settings {
 
 fn parse_variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() && !text.contains('\0') => Ok((key.to_owned(), value.to_owned())),
+        Some((key, value)) if !key.is_empty() && !text.contains('\0') => {
+            Ok((key.to_owned(), value.to_owned()))
+        }
         _ => Err(format!("{text:?} is no variable; write KEY=VALUE")),
     }
 }
 
 fn parse_dir(text: &str) -> Result<(PathBuf, String), String> {
     match text.rsplit_once(':') {
-        Some((host, guest)) if !host.is_empty() && !guest.is_empty() => Ok((PathBuf::from(host), guest.to_owned())),
+        Some((host, guest)) if !host.is_empty() && !guest.is_empty() => {
+            Ok((PathBuf::from(host), guest.to_owned()))
+        }
         _ => Err(format!("{text:?} is no folder for the module; write HOST:GUEST, such as ./data:/data")),
     }
 }
@@ -132,14 +136,18 @@ impl Settings {
             return usage("--timeout is 0, in which nothing runs; give a time, such as 30s".to_owned());
         }
         if self.memory_limit.is_some_and(|bytes| bytes < 1 << 16) {
-            return usage("--memory-limit is less than one page; give 64KiB or more, such as 256MiB".to_owned());
+            return usage(
+                "--memory-limit is less than one page; give 64KiB or more, such as 256MiB".to_owned(),
+            );
         }
         let doubles = |names: &[&str]| (1..names.len()).find(|&at| names[..at].contains(&names[at]));
-        let guests: Vec<&str> = self.dirs.iter().map(|(_, guest)| guest.as_str()).chain(self.fresh_dir.as_deref()).collect();
+        let guests: Vec<&str> =
+            self.dirs.iter().map(|(_, guest)| guest.as_str()).chain(self.fresh_dir.as_deref()).collect();
         if let Some(at) = doubles(&guests) {
             return usage(format!("two folders are called {:?}; give the module two names", guests[at]));
         }
-        let copies: Vec<_> = self.copies.iter().map(|file| file.file_name().and_then(|name| name.to_str())).collect();
+        let copies: Vec<_> =
+            self.copies.iter().map(|file| file.file_name().and_then(|name| name.to_str())).collect();
         if let Some(at) = copies.iter().position(Option::is_none) {
             return usage(format!("--copy {} names no file; give a path to one", self.copies[at].display()));
         }
@@ -150,7 +158,9 @@ impl Settings {
         if let Some(command) = &self.check
             && shlex::split(command).is_none_or(|words| words.is_empty())
         {
-            return usage(format!("--check {command:?} is no command; write it as in a shell, quotes closed"));
+            return usage(format!(
+                "--check {command:?} is no command; write it as in a shell, quotes closed"
+            ));
         }
         match self.engine.cannot(self.setup()) {
             Some(reason) => usage(reason),

@@ -57,12 +57,18 @@ pub struct Memory {
 }
 
 /// Table elements that a module may have in all: 80 MB, so that a table cannot be the way around the limit of memory.
-const MOST_ELEMENTS: usize = 10_000_000;
+pub const MOST_ELEMENTS: usize = 10_000_000;
 
 impl Memory {
     /// Whether a memory may grow from `current` to `desired` bytes. Memory never shrinks, so the sum is the high-water mark.
     /// What is over the memory's own maximum fails by itself and does not count.
-    pub fn may_grow(&self, current: usize, desired: usize, maximum: Option<usize>, limit: Option<u64>) -> bool {
+    pub fn may_grow(
+        &self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+        limit: Option<u64>,
+    ) -> bool {
         if maximum.is_some_and(|maximum| desired > maximum) {
             return true;
         }

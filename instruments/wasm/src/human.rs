@@ -26,7 +26,9 @@ pub fn replication(record: &Replication) -> String {
     let which = if record.warm_up { "warm-up" } else { "replication" };
     let end = match (record.outcome, record.exit) {
         (Outcome::Exited, Some(code)) => format!("exit {code}"),
-        (outcome, _) => format!("{outcome:?} in {}: {}", record.phase, record.reason.as_deref().unwrap_or("")),
+        (outcome, _) => {
+            format!("{outcome:?} in {}: {}", record.phase, record.reason.as_deref().unwrap_or(""))
+        }
     };
     let mut text = format!("{which} {}: {end}\n", record.index);
     for (name, seconds) in [

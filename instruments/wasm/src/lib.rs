@@ -38,7 +38,8 @@ const TOLD_TO_END: i32 = 130;
 /// Runs the program on this process's arguments and returns its exit code.
 pub fn main() -> ExitCode {
     let settings = Settings::parse();
-    let done = if settings.engines { tell_engines() } else { settings.check().and_then(|()| measure(&settings)) };
+    let done =
+        if settings.engines { tell_engines() } else { settings.check().and_then(|()| measure(&settings)) };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -29,7 +29,10 @@ impl Entry {
         if stubs && has(ruby::INIT) {
             return Self::Ruby(args.to_vec());
         }
-        Self::Export { name: name.to_owned(), initialize: has("_initialize") && !matches!(name, "_start" | "_initialize") }
+        Self::Export {
+            name: name.to_owned(),
+            initialize: has("_initialize") && !matches!(name, "_start" | "_initialize"),
+        }
     }
 }
 
@@ -103,7 +106,9 @@ pub fn record(context: Context, shared: &Shared, ended: Option<&Ended>) -> Repli
     let timeline = &shared.timeline;
     let phase = timeline.phase(context.markers);
     let (outcome, exit, reason) = match ended.map(|ended| &ended.stop) {
-        None | Some(Some(Stop::Interrupted)) => (Outcome::Timeout, None, Some("its time was over".to_owned())),
+        None | Some(Some(Stop::Interrupted)) => {
+            (Outcome::Timeout, None, Some("its time was over".to_owned()))
+        }
         Some(None) => (Outcome::Exited, Some(0), None),
         Some(Some(Stop::Exit(code))) => (Outcome::Exited, Some(*code), None),
         Some(Some(Stop::Trap(text))) => (Outcome::Trapped, None, Some(text.clone())),

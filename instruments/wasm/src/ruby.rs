@@ -26,7 +26,9 @@ pub fn run(instance: &mut dyn Instance, texts: &[String]) -> Result<(), Stop> {
     }
     instance.call(INIT, &[list, ARGUMENTS.len() as i32])?;
     for text in texts {
-        let guarded = format!("begin\n{text}\nrescue Exception => e\nSTDERR.puts e.full_message(highlight: false)\nraise\nend");
+        let guarded = format!(
+            "begin\n{text}\nrescue Exception => e\nSTDERR.puts e.full_message(highlight: false)\nraise\nend"
+        );
         let (at, length) = string(instance, &guarded)?;
         let answer = instance.call(EVALUATE, &[at, length])?;
         let answer = answer.ok_or_else(|| Stop::Fault("the evaluation gave nothing".to_owned()))?;
@@ -52,7 +54,9 @@ fn string(instance: &mut dyn Instance, text: &str) -> Result<(i32, i32), Stop> {
 fn write(instance: &mut dyn Instance, place: i32, bytes: &[u8]) -> Result<(), Stop> {
     let start = place as u32 as usize;
     let target = instance.memory().get_mut(start..start + bytes.len());
-    target.ok_or_else(|| Stop::Fault("the module gave a place outside its memory".to_owned()))?.copy_from_slice(bytes);
+    target
+        .ok_or_else(|| Stop::Fault("the module gave a place outside its memory".to_owned()))?
+        .copy_from_slice(bytes);
     Ok(())
 }
 

@@ -84,14 +84,21 @@ impl Session<'_> {
         });
         let done = catch_unwind(AssertUnwindSafe(|| work(self)));
         self.watchdog.disarm();
-        done.unwrap_or_else(|_| Err(Stop::Fault("the engine panicked; its words are on standard error".to_owned())))
-            .map_err(|stop| (phase, stop))
+        done.unwrap_or_else(|_| {
+            Err(Stop::Fault("the engine panicked; its words are on standard error".to_owned()))
+        })
+        .map_err(|stop| (phase, stop))
     }
 
     fn replicate(&self, module: &dyn Module) -> Result<(), Failure> {
         self.teller.module(&self.record);
         let empty = if self.settings.timed() { Empty::touch(self.engine) } else { None };
-        let entry = Entry::of(&module.exports(), &self.settings.entry, self.settings.stubs.is_some(), &self.settings.args);
+        let entry = Entry::of(
+            &module.exports(),
+            &self.settings.entry,
+            self.settings.stubs.is_some(),
+            &self.settings.args,
+        );
         let all = self.settings.warm_up + self.settings.replications;
         for index in 0..all {
             let replication = self.once(module, &entry, index)?;

@@ -113,7 +113,11 @@ fn a_module_that_waits_for_ever_ends_with_its_time() {
         assert_eq!(module.run(&options).ending().1, "execution", "{engine}");
         if engine.starts_with("wasmtime") {
             options.extend(["--interrupt", "engine"]);
-            assert_eq!(module.run(&options).ending().0, "timeout", "{engine}: the process must help the engine");
+            assert_eq!(
+                module.run(&options).ending().0,
+                "timeout",
+                "{engine}: the process must help the engine"
+            );
         }
     }
 }
@@ -122,10 +126,20 @@ fn a_module_that_waits_for_ever_ends_with_its_time() {
 fn an_engine_that_interrupts_goes_on_with_the_next_replication() {
     let module = Module::start("(call $startup) (loop (br 0))");
     for engine in engines().iter().filter(|engine| engine.starts_with("wasmtime")) {
-        let told =
-            module.run(&["--engine", engine, "--timeout", "200ms", "--interrupt", "engine", "--replications", "2"]);
+        let told = module.run(&[
+            "--engine",
+            engine,
+            "--timeout",
+            "200ms",
+            "--interrupt",
+            "engine",
+            "--replications",
+            "2",
+        ]);
         assert_eq!((told.replications.len(), &told.end["complete"]), (2, &true.into()), "{engine}");
-        assert!(told.replications.iter().all(|one| one["outcome"] == "timeout" && one["phase"] == "execution"));
+        assert!(
+            told.replications.iter().all(|one| one["outcome"] == "timeout" && one["phase"] == "execution")
+        );
     }
 }
 
@@ -138,12 +152,22 @@ fn memory_is_limited() {
     for engine in engines() {
         let options = ["--engine", &engine, "--memory-limit", "16MiB"];
         let told = falls.run(&options);
-        assert_eq!((told.ending().0, told.ending().1), ("memory_limit", "execution"), "{engine}: {:?}", told.ending());
+        assert_eq!(
+            (told.ending().0, told.ending().1),
+            ("memory_limit", "execution"),
+            "{engine}: {:?}",
+            told.ending()
+        );
         assert!(told.one()["memory_high_water_bytes"].as_u64().unwrap() <= 16 << 20);
         let told = copes.run(&options);
         assert_eq!((told.ending().0, &told.one()["memory_refused"]), ("exited", &true.into()), "{engine}");
         let told = large.run(&options);
-        assert_eq!((told.ending().0, told.ending().1), ("memory_limit", "instantiate"), "{engine}: {:?}", told.ending());
+        assert_eq!(
+            (told.ending().0, told.ending().1),
+            ("memory_limit", "instantiate"),
+            "{engine}: {:?}",
+            told.ending()
+        );
     }
 }
 
@@ -179,8 +203,11 @@ fn bad_usage_ends_with_2_and_what_cannot_be_had_with_3() {
         assert_eq!(output.status.code(), Some(2), "{words:?}: {output:?}");
         assert!(!output.stderr.is_empty() && output.stdout.is_empty());
     }
-    for words in [&["/nowhere/module.wasm"][..], &[path, "--dir", "/nowhere:/x"], &[path, "--fresh-dir", ".", "--copy", "/nowhere/x"]]
-    {
+    for words in [
+        &["/nowhere/module.wasm"][..],
+        &[path, "--dir", "/nowhere:/x"],
+        &[path, "--fresh-dir", ".", "--copy", "/nowhere/x"],
+    ] {
         let output = Command::new(WASM).args(words).output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{words:?}: {output:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere"), "{output:?}");
@@ -205,7 +232,8 @@ fn a_signal_ends_it_and_takes_the_fresh_folder_along() {
 fn a_timeout_takes_the_fresh_folder_along() {
     let module = Module::start("(call $startup) (loop (br 0))");
     let scratch = module.folder().join("scratch");
-    let told = module.run(&["--fresh-dir", ".", "--scratch", scratch.to_str().unwrap(), "--timeout", "100ms"]);
+    let told =
+        module.run(&["--fresh-dir", ".", "--scratch", scratch.to_str().unwrap(), "--timeout", "100ms"]);
     assert_eq!(told.ending().0, "timeout");
     assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
 }

@@ -21,13 +21,24 @@ fn a_thousand_replications_do_not_grow() {
                (call $finish))"#,
     );
     for engine in engines() {
-        let told = module.run(&["--engine", &engine, "--fresh-dir", ".", "--replications", &REPLICATIONS.to_string()]);
+        let told = module.run(&[
+            "--engine",
+            &engine,
+            "--fresh-dir",
+            ".",
+            "--replications",
+            &REPLICATIONS.to_string(),
+        ]);
         assert!(told.replications.iter().all(|one| one["exit"] == 0), "{engine}: {:?}", told.replications[0]);
         let resident: Vec<u64> =
             told.replications.iter().map(|one| one["resident_bytes"].as_u64().unwrap()).collect();
         let most = |part: &[u64]| part.iter().copied().max().unwrap();
         let (early, late) = (most(&resident[100..200]), most(&resident[REPLICATIONS - 100..]));
-        println!("{engine}: resident {} KiB after 200 replications, {} KiB after 1000", early >> 10, late >> 10);
+        println!(
+            "{engine}: resident {} KiB after 200 replications, {} KiB after 1000",
+            early >> 10,
+            late >> 10
+        );
         assert!(late <= early + ALLOWED, "{engine}: {early} bytes grew to {late}");
     }
 }

@@ -34,11 +34,18 @@ fn each_phase_has_its_own_time() {
         assert_eq!(told.replications.len(), 4);
         for (index, one) in told.replications.iter().enumerate() {
             assert_eq!((&one["index"], &one["warm_up"]), (&index.into(), &(index == 0).into()));
-            assert_eq!((&one["outcome"], &one["exit"], &one["phase"]), (&"exited".into(), &0.into(), &"shutdown".into()));
-            let [startup, execution, shutdown] = ["startup_s", "execution_s", "shutdown_s"].map(|key| number(one, key));
+            assert_eq!(
+                (&one["outcome"], &one["exit"], &one["phase"]),
+                (&"exited".into(), &0.into(), &"shutdown".into())
+            );
+            let [startup, execution, shutdown] =
+                ["startup_s", "execution_s", "shutdown_s"].map(|key| number(one, key));
             assert!(execution > 2.0 * startup, "{engine}: {one}");
             let sum = number(one, "instantiate_s") + startup + execution + shutdown;
-            assert!(sum <= number(one, "total_s") && number(one, "entry_s") < number(one, "total_s"), "{engine}: {one}");
+            assert!(
+                sum <= number(one, "total_s") && number(one, "entry_s") < number(one, "total_s"),
+                "{engine}: {one}"
+            );
             assert_eq!(one["memory_high_water_bytes"], 65_536);
             assert!(one["resident_bytes"].as_u64().unwrap() > 1 << 20);
         }
@@ -124,16 +131,22 @@ fn files_are_read_and_written_in_a_fresh_folder_each_time() {
     let (input, place) = (input.to_str().unwrap(), scratch.to_str().unwrap());
     for engine in engines() {
         let options = ["--engine", &engine, "--fresh-dir", ".", "--copy", input, "--replications", "2"];
-        let told = module.run(&[&options[..], &["--scratch", place, "--check", "grep -x abcd out.txt"]].concat());
+        let told =
+            module.run(&[&options[..], &["--scratch", place, "--check", "grep -x abcd out.txt"]].concat());
         for one in &told.replications {
             assert_eq!((&one["exit"], &one["check"]["exit"]), (&0.into(), &0.into()), "{engine}: {one}");
         }
         assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0, "fresh folders go");
-        let told = module.run(&[&options[..], &["--scratch", place, "--check", "cmp {dir}/in.txt {dir}/out.txt"]].concat());
+        let told = module.run(
+            &[&options[..], &["--scratch", place, "--check", "cmp {dir}/in.txt {dir}/out.txt"]].concat(),
+        );
         assert_eq!(told.replications[0]["check"]["exit"], 1);
         let counted = module.run(&[&options[..6], &["--count-calls"]].concat());
         let wasi = &counted.one()["wasi"];
-        assert_eq!((&wasi["bytes_read"], &wasi["bytes_written"], &wasi["calls"]["path_open"]), (&4.into(), &4.into(), &2.into()));
+        assert_eq!(
+            (&wasi["bytes_read"], &wasi["bytes_written"], &wasi["calls"]["path_open"]),
+            (&4.into(), &4.into(), &2.into())
+        );
         let kept = module.folder().join(&engine);
         let told = module.run(&[&options[..], &["--keep", kept.to_str().unwrap()]].concat());
         assert_eq!(told.replications[1]["files"], kept.join("replication-1").to_str().unwrap());
@@ -199,6 +212,10 @@ fn fuel_is_the_same_each_time_where_it_is_counted() {
 fn memory_is_seen_at_its_most() {
     let module = Module::start("(drop (memory.grow (i32.const 9))) (call $startup) (call $finish)");
     for engine in engines() {
-        assert_eq!(module.run(&["--engine", &engine]).one()["memory_high_water_bytes"], 10 * 65_536, "{engine}");
+        assert_eq!(
+            module.run(&["--engine", &engine]).one()["memory_high_water_bytes"],
+            10 * 65_536,
+            "{engine}"
+        );
     }
 }

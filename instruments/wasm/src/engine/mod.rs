@@ -2,6 +2,8 @@
 
 #[cfg(feature = "wasmer")]
 mod wasmer;
+#[cfg(feature = "wasmer")]
+mod wasmer_limits;
 #[cfg(feature = "wasmi")]
 mod wasmi;
 mod wasmtime;
@@ -149,7 +151,10 @@ impl Kind {
             Setup { interruptible: true, .. } if !self.interrupts() => "--interrupt engine",
             _ => return None,
         };
-        Some(format!("{} cannot do what {wanted} asks; leave it out, or take the engine wasmtime", self.name()))
+        Some(format!(
+            "{} cannot do what {wanted} asks; leave it out, or take the engine wasmtime",
+            self.name()
+        ))
     }
 
     fn counts_fuel(self) -> bool {

@@ -8,7 +8,9 @@ use crate::wasi::{self, call, for_each_call};
 use std::sync::Arc;
 use wasmi::core::LimiterError;
 use wasmi::errors::HostError;
-use wasmi::{Caller, Config, Error, Extern, ExternType, Func, Linker, ResourceLimiter, Store, TypedFunc, Val};
+use wasmi::{
+    Caller, Config, Error, Extern, ExternType, Func, Linker, ResourceLimiter, Store, TypedFunc, Val,
+};
 
 impl HostError for Stop {}
 
@@ -53,7 +55,12 @@ struct Limiter {
 }
 
 impl ResourceLimiter for Limiter {
-    fn memory_growing(&mut self, now: usize, wanted: usize, most: Option<usize>) -> Result<bool, LimiterError> {
+    fn memory_growing(
+        &mut self,
+        now: usize,
+        wanted: usize,
+        most: Option<usize>,
+    ) -> Result<bool, LimiterError> {
         Ok(self.shared.memory.may_grow(now, wanted, most, self.limit))
     }
 
@@ -223,7 +230,8 @@ fn memory_and_owned<'a>(caller: &'a mut Caller<'_, Owned>) -> Result<(&'a mut [u
 
 fn add_stubs(linker: &mut Linker<Owned>, module: &wasmi::Module) -> Result<(), Error> {
     for import in module.imports() {
-        let (Some(stub), ExternType::Func(kind)) = (stubs::stub(import.module(), import.name()), import.ty()) else {
+        let (Some(stub), ExternType::Func(kind)) = (stubs::stub(import.module(), import.name()), import.ty())
+        else {
             continue;
         };
         let (name, results) = (import.name().to_owned(), kind.results().to_vec());

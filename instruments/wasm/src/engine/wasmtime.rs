@@ -7,7 +7,8 @@ use crate::stubs::{self, Stub};
 use crate::wasi::{self, call, for_each_call};
 use std::sync::Arc;
 use wasmtime::{
-    Caller, Config, Extern, ExternType, Func, InstancePre, Linker, ResourceLimiter, Store, Trap, TypedFunc, Val,
+    Caller, Config, Extern, ExternType, Func, InstancePre, Linker, ResourceLimiter, Store, Trap, TypedFunc,
+    Val,
 };
 
 /// Wasmtime with one of its compilers.
@@ -223,7 +224,9 @@ fn add_host(linker: &mut Linker<Owned>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-fn memory_and_owned<'a>(caller: &'a mut Caller<'_, Owned>) -> wasmtime::Result<(&'a mut [u8], &'a mut Owned)> {
+fn memory_and_owned<'a>(
+    caller: &'a mut Caller<'_, Owned>,
+) -> wasmtime::Result<(&'a mut [u8], &'a mut Owned)> {
     match caller.get_export("memory") {
         Some(Extern::Memory(memory)) => Ok(memory.data_and_store_mut(caller)),
         _ => Err(Stop::Trap("it called WASI and exports no memory".to_owned()).into()),
@@ -232,7 +235,8 @@ fn memory_and_owned<'a>(caller: &'a mut Caller<'_, Owned>) -> wasmtime::Result<(
 
 fn add_stubs(linker: &mut Linker<Owned>, module: &wasmtime::Module) -> wasmtime::Result<()> {
     for import in module.imports() {
-        let (Some(stub), ExternType::Func(kind)) = (stubs::stub(import.module(), import.name()), import.ty()) else {
+        let (Some(stub), ExternType::Func(kind)) = (stubs::stub(import.module(), import.name()), import.ty())
+        else {
             continue;
         };
         let name = import.name().to_owned();

@@ -103,7 +103,11 @@ impl Told {
     /// How the only replication ended: outcome, phase and reason.
     pub fn ending(&self) -> (&str, &str, &str) {
         let one = self.one();
-        (one["outcome"].as_str().unwrap(), one["phase"].as_str().unwrap(), one["reason"].as_str().unwrap_or(""))
+        (
+            one["outcome"].as_str().unwrap(),
+            one["phase"].as_str().unwrap(),
+            one["reason"].as_str().unwrap_or(""),
+        )
     }
 }
 
