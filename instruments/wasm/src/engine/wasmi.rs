@@ -6,7 +6,6 @@ use crate::stop::{Stop, one_line};
 use crate::stubs::{self, Stub};
 use crate::wasi::{self, call, for_each_call};
 use std::sync::Arc;
-use wasmi::core::LimiterError;
 use wasmi::errors::HostError;
 use wasmi::{
     Caller, Config, Error, Extern, ExternType, Func, Linker, ResourceLimiter, Store, TypedFunc, Val,
