@@ -202,6 +202,6 @@ def test_the_engine_can_be_a_factor(wasm: TestLab) -> None:
 
 
 def test_a_system_that_is_no_module_is_found_before_anything_starts(wasm: TestLab) -> None:
-    wasm.system("plain")
+    wasm.system("plain", expect={})
     error = wasm.json("run", "counting", check=2)["error"]
     assert error["key"] == "parts.main.command" and "bakeoff-wasm" in error["mend"]

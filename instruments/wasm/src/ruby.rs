@@ -11,7 +11,11 @@ const EVALUATE: &str = "rb-eval-string-protect: func(str: string) -> tuple<handl
 /// The arguments that its JavaScript host gives.
 const ARGUMENTS: [&str; 3] = ["ruby.wasm\0", "-EUTF-8\0", "-e_=0\0"];
 
-/// Initialises the module and evaluates the texts in their order. What a text raises goes to standard error.
+/// What tells of an exception, which a JavaScript host would do.
+const REPORT: &str = "rescue Exception => e\nSTDERR.puts e.full_message(highlight: false)\nraise";
+
+/// Initialises the module and evaluates the texts in their order. What a text raises goes to standard error; its output is
+/// flushed, because the module never ends by itself.
 ///
 /// # Errors
 /// What ended the module; exit code 1 if a text raised something.
@@ -20,15 +24,13 @@ pub fn run(instance: &mut dyn Instance, texts: &[String]) -> Result<(), Stop> {
     let list = allocate(instance, 4, ARGUMENTS.len() as i32 * 8)?;
     for (index, argument) in ARGUMENTS.iter().enumerate() {
         let (at, length) = string(instance, argument)?;
-        let place = list + index as i32 * 8;
+        let place = list.wrapping_add(index as i32 * 8);
         write(instance, place, &at.to_le_bytes())?;
-        write(instance, place + 4, &length.to_le_bytes())?;
+        write(instance, place.wrapping_add(4), &length.to_le_bytes())?;
     }
     instance.call(INIT, &[list, ARGUMENTS.len() as i32])?;
     for text in texts {
-        let guarded = format!(
-            "begin\n{text}\nrescue Exception => e\nSTDERR.puts e.full_message(highlight: false)\nraise\nend"
-        );
+        let guarded = format!("begin\n{text}\n{REPORT}\nensure\n$stdout.flush\nend");
         let (at, length) = string(instance, &guarded)?;
         let answer = instance.call(EVALUATE, &[at, length])?;
         let answer = answer.ok_or_else(|| Stop::Fault("the evaluation gave nothing".to_owned()))?;
