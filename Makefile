@@ -2,11 +2,12 @@
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-RUST := $(shell find instruments -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+RUST := $(shell find instruments -path instruments/wasm -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print) Cargo.toml Cargo.lock
+WASM := --manifest-path instruments/wasm/Cargo.toml --locked
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-.PHONY: setup demo test lint test-python test-rust test-systems browser clean
+.PHONY: setup demo test lint test-python test-rust test-systems test-wasm browser clean
 .DEFAULT_GOAL := setup
 
 setup: $(STAMP)
@@ -34,6 +35,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	cargo fmt --all --check
+	cargo fmt --manifest-path instruments/wasm/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked --quiet -- --deny warnings
 
 test-rust:
@@ -43,6 +45,12 @@ test-rust:
 test-systems: setup
 	./tests/systems.sh
 
+# The instrument for Wasm modules with all its engines, apart because these take many minutes to build.
+test-wasm: setup
+	cargo clippy $(WASM) --features all --all-targets --quiet -- --deny warnings
+	cargo test $(WASM) --features all --quiet
+	BAKEOFF_WASM=instruments/wasm/target/debug/bakeoff-wasm $(BIN)/python -m pytest tests/test_wasm.py
+
 browser:
 	command -v chromium >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core)
 
@@ -50,4 +58,4 @@ test-python: setup browser
 	$(BIN)/python -m pytest
 
 clean:
-	rm -rf $(VENV) target .bakeoff
+	rm -rf $(VENV) target instruments/wasm/target .bakeoff

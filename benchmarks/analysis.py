@@ -30,7 +30,8 @@ def samples(trials: int, systems: int, cells: int) -> pl.DataFrame:
     place = np.concatenate([rng.permutation(each) for _ in range(replications)])
     system, cell = place // cells, place % cells
     size, mode = cell // 2, cell % 2
-    y = 0.3 * system + 0.1 * np.log2(size + 1) + rng.normal(0, 0.02, replications)[block] + rng.normal(0, 0.05, len(place))
+    noise = rng.normal(0, 0.02, replications)[block] + rng.normal(0, 0.05, len(place))
+    y = 0.3 * system + 0.1 * np.log2(size + 1) + noise
     number = np.arange(len(place))
     return pl.DataFrame(
         {

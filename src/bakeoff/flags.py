@@ -26,6 +26,7 @@ FLAGS: dict[str, Kind] = {
     "out_of_descriptors": Kind(True, "the generator ran out of file descriptors"),
     "connections_missing": Kind(True, "fewer connections were open than asked for"),
     "errors": Kind(True, "requests failed"),
+    "evaluator_slow": Kind(False, "the start-up of an empty module took longer than the instrument's bound"),
     "not_settled": Kind(False, "the rate had not settled when the warm-up was over"),
 }
 

@@ -46,6 +46,7 @@ class Watched:
     grace: float = 2.0
     stdout: Path | None = None
     stderr: Path | None = None
+    log_limit: int | None = None
     scratch: Path | None = None
     clear_env: bool = False
     place: Place = HERE
@@ -70,6 +71,7 @@ class Watched:
             "--memory": self.limits.memory,
             "--stdout": self.stdout,
             "--stderr": self.stderr,
+            "--log-limit": self.log_limit,
             "--scratch": self.scratch,
         }
         words += [part for key, value in options.items() if value is not None for part in (key, str(value))]

@@ -10,6 +10,7 @@ from pathlib import Path
 from bakeoff import formula, profiles, references, yamlfile
 from bakeoff.errors import BadInput, choose
 from bakeoff.experiment import BUILT_IN, PLACEHOLDER, Expect, Experiment, parameter_names
+from bakeoff.procedure import WASM_INSTRUMENT
 from bakeoff.system import System
 from bakeoff.toolbox import Tool
 
@@ -110,7 +111,7 @@ class Lab:
         if not file.is_file():
             known = sorted(path.stem for path in self.root.glob("toolbox/*.yaml"))
             raise BadInput(f"there is no tool {name!r}", choose(name, known, "ls toolbox"), file=file)
-        return yamlfile.load(file, Tool)
+        return yamlfile.load(file, Tool).within(self.root)
 
     def references(self, name: str) -> list[dict[str, str]]:
         """The published figures of an experiment, as rows of texts."""
@@ -146,6 +147,8 @@ class Lab:
             check_expect(experiment.expect, parameters | own, file)
             check_expect(system.expect, parameters | own, self.system_folders[name] / "system.yaml")
             check_procedure(experiment, known, file)
+            if experiment.procedure.kind == "wasm":
+                check_module(system, self.system_folders[name] / "system.yaml")
             check_placeholders(system, known, self.system_folders[name] / "system.yaml", file)
         if experiment.references:
             references.read(file.parent / experiment.references)
@@ -168,6 +171,18 @@ def check_procedure(experiment: Experiment, known: set[str], file: Path) -> None
                     raise BadInput(f"{{{used}}} is set neither by a factor nor by the lab", mend, file=file, key=key)
 
     look(experiment.procedure.model_dump(mode="json", by_alias=True), "procedure")
+
+
+def check_module(system: System, file: Path) -> None:
+    """Raises BadInput if the system does not run its module by the instrument, as the procedure `wasm` wants it."""
+    first = system.parts[system.main].command[0]
+    if first != WASM_INSTRUMENT or len(system.parts) > 1:
+        raise BadInput(
+            f"the procedure wasm runs one part, by {WASM_INSTRUMENT}",
+            f"write its command as [{WASM_INSTRUMENT}, MODULE, …], and add {WASM_INSTRUMENT} to `needs:`",
+            file=file,
+            key=f"parts.{system.main}.command",
+        )
 
 
 def check_expect(expect: Expect, known: set[str], file: Path) -> None:

@@ -78,7 +78,7 @@ def make(experiment: Experiment, seed: int | None = None, file: Path | str | Non
     and cell, so it depends on no library's generator.
     """
     seed = experiment.seed if seed is None else seed
-    kind = experiment.procedure.kind
+    kind: str = experiment.procedure.kind
     units = [(system, cell) for system in experiment.systems for cell in cells(experiment, system)]
     if not units:
         raise BadInput("the constraints leave no cell", "loosen them", file=file, key="constraints")
@@ -91,6 +91,8 @@ def make(experiment: Experiment, seed: int | None = None, file: Path | str | Non
     last = max(often.values())
     for block in range(1 - experiment.warm_up, last + 1):
         trials = [(block, kind, system, cell) for system, cell in units if block <= often[system, cell_text(cell)]]
+        if block == 1 and getattr(experiment.procedure, "count_calls", False):
+            trials += [(block, "calls", system, cell) for system, cell in units]
         if experiment.builds and kind != "build" and 1 <= block <= experiment.builds.replications:
             trials += [(block, "build", system, {}) for system in experiment.systems]
         ordered += trials if experiment.order == "fixed" else sorted(trials, key=lambda t: _draw(seed, t))

@@ -22,10 +22,10 @@ from bakeoff.lab import Lab
 from bakeoff.leftovers import owned
 from bakeoff.names import Scalar
 from bakeoff.procedure import Limits
+from bakeoff.sources import feed, source_files
 from bakeoff.system import Command, System
 from bakeoff.toolbox import ToolState
 
-IGNORED = {"target", "node_modules", "__pycache__", ".git", ".gradle"}
 CLEAN = {"CARGO_INCREMENTAL": "0", "GOTOOLCHAIN": "local", "CCACHE_DISABLE": "1"}
 
 
@@ -130,20 +130,9 @@ def content_key(system: System, folder: Path, tools: list[ToolState]) -> str:
     digest.update((system.build or system).model_dump_json().encode())
     digest.update(json.dumps([[state.name, state.version] for state in tools]).encode())
     digest.update(f"{platform.machine()} {platform.libc_ver()}".encode())
-    for source in sorted(system.build.sources if system.build else ["."]):
-        for file in source_files((folder / source).resolve()):
-            digest.update(os.path.relpath(file, folder).encode() + b"\0")
-            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    sources = sorted(system.build.sources if system.build else ["."])
+    feed(digest, ((folder / source).resolve() for source in sources), folder)
     return digest.hexdigest()
-
-
-def source_files(folder: Path) -> list[Path]:
-    """The files that count as source: all but what builds leave behind and the description itself."""
-    return sorted(
-        file
-        for file in folder.rglob("*")
-        if file.is_file() and not IGNORED & set(file.relative_to(folder).parts) and file.name != "system.yaml"
-    )
 
 
 def _build_into_cache(system: System, folder: Path, paths: list[str], out: Path) -> None:

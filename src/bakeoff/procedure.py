@@ -109,4 +109,33 @@ class ServeProcedure(Strict):
     limits: Limits = Limits()
 
 
-Procedure = Annotated[ExecProcedure | BuildProcedure | ServeProcedure, Field(discriminator="kind")]
+WASM_INSTRUMENT = "bakeoff-wasm"
+
+
+class WasmProcedure(Strict):
+    """The system's main part, a Wasm module, runs in an embedded engine under bakeoff-wasm, each phase timed."""
+
+    kind: Literal["wasm"]
+    engine: str = Field("wasmtime", description="the engine, or a parameter in braces")
+    timeout: Seconds = Field(600.0, gt=0, description="of compiling, and of each replication")
+    memory: SizeBytes | None = Field(None, ge=1 << 16, description="linear memory that the module may have")
+    replications: int = Field(
+        1,
+        ge=1,
+        le=100_000,
+        description="in one process, each in a fresh instance; above 1 a trial's figure is their median",
+    )
+    warm_up: int = Field(0, ge=0, le=100_000, description="replications in the same process before them")
+    count_calls: bool = Field(
+        True, description="one trial more for each cell, in which WASI calls are counted and nothing is timed"
+    )
+    copies: list[str] = Field([], alias="copy", description="files that are copied into the fresh folder")
+    check: list[str] = Field(
+        [],
+        description="command that looks at the files, started in the fresh folder after each replication; 0 is right",
+    )
+    counters: bool = Field(False, description="read the hardware counters where the machine has them")
+    limits: Limits = Limits()
+
+
+Procedure = Annotated[ExecProcedure | BuildProcedure | ServeProcedure | WasmProcedure, Field(discriminator="kind")]

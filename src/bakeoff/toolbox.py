@@ -20,6 +20,7 @@ from pydantic import Field, model_validator
 from bakeoff import cache
 from bakeoff.names import Name
 from bakeoff.quantities import Seconds, problem
+from bakeoff.sources import feed
 from bakeoff.system import Version
 from bakeoff.yamlfile import Strict
 
@@ -27,12 +28,16 @@ LINES, LONGEST_LINE = 10, 300  # of what a failed client said
 
 
 class Origin(Strict):
-    """Where a part comes from: a package of a registry at one version. `host` means that the machine must have it."""
+    """Where a part comes from: a package of a registry at one version. `host` means that the machine must have it,
+    `lab` that it is built from this lab's own folder `package`."""
 
-    registry: Literal["host", "pypi", "npm", "cargo", "go", "debian", "rustup"]
+    registry: Literal["host", "lab", "pypi", "npm", "cargo", "go", "debian", "rustup"]
     package: str | None = None
     version: str | None = None
     extra: list[str] = Field([], description="further words for the registry's client, such as cargo features")
+    sources: list[str] = Field(
+        [], description="folders that a part of the lab is built from; the cache knows their content"
+    )
 
     @model_validator(mode="after")
     def _pinned(self) -> Origin:
@@ -40,6 +45,8 @@ class Origin(Strict):
             raise problem(f"a part from {self.registry} needs its package", "add `package:`", "package")
         if self.registry in ("pypi", "npm", "cargo", "go") and self.version is None:
             raise problem("a part is pinned", "add `version:`, one exact version", "version")
+        if (self.registry == "lab") != bool(self.sources):
+            raise problem("a part of the lab, and no other, has sources", "add or remove `sources:`", "sources")
         return self
 
 
@@ -58,6 +65,16 @@ class Tool(Strict):
     programs: list[str] = Field([], description="folders with its programs, relative to where it was installed")
     mend: str | None = Field(None, description="what a person can do if it cannot be had")
     timeout: Seconds = 1800.0
+
+    def within(self, root: Path) -> Tool:
+        """The tool with the folders of a part of the lab as full paths."""
+        if self.origin.registry != "lab":
+            return self
+        places = {
+            "package": str(root / (self.origin.package or "")),
+            "sources": [str(root / source) for source in self.origin.sources],
+        }
+        return self.model_copy(update={"origin": self.origin.model_copy(update=places)})
 
 
 @dataclass(frozen=True)
@@ -149,7 +166,11 @@ def _rustup_has(origin: Origin) -> bool:
 
 
 def _key(tool: Tool) -> str:
-    return hashlib.sha256(tool.origin.model_dump_json().encode()).hexdigest()[:12]
+    digest = hashlib.sha256(tool.origin.model_dump_json().encode())
+    if tool.origin.sources:
+        folders = [Path(source) for source in tool.origin.sources]
+        feed(digest, folders, folders[0].parent)
+    return digest.hexdigest()[:12]
 
 
 def _install(tool: Tool, folder: Path, paths: list[str]) -> str | None:
@@ -179,7 +200,7 @@ def _client_failed(words: list[str], tool: Tool, folder: Path, paths: list[str])
                 words,
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                env=os.environ | environment(paths) | own,
+                env=os.environ | environment(paths) | own | _targets(tool.origin),
                 timeout=tool.timeout,
                 stdin=subprocess.DEVNULL,
                 check=False,
@@ -198,6 +219,13 @@ def _tail(log: Path) -> str:
     return f": {said} (all of it: {log})"
 
 
+def _targets(origin: Origin) -> dict[str, str]:
+    """Where cargo builds a part of the lab: outside the lab, and kept, so that a change to it costs little."""
+    if origin.registry != "lab":
+        return {}
+    return {"CARGO_TARGET_DIR": str(cache.root() / "targets" / Path(origin.package or "").name)}
+
+
 def _client(origin: Origin, folder: Path) -> list[list[str]]:
     """The commands by which the registry's own client installs the package into a folder."""
     package, version = origin.package or "", origin.version or ""
@@ -206,6 +234,8 @@ def _client(origin: Origin, folder: Path) -> list[list[str]]:
             python = str(folder / "bin" / "python")
             pip = [python, "-m", "pip", "install", "--quiet", f"{package}=={version}", *origin.extra]
             return [[sys.executable, "-m", "venv", str(folder)], pip]
+        case "lab":
+            return [["cargo", "install", "--locked", "--root", str(folder), "--path", package, *origin.extra]]
         case "npm":
             return [["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), f"{package}@{version}"]]
         case "cargo":

@@ -8,8 +8,15 @@ from bakeoff.procedures.build import build_trial
 from bakeoff.procedures.exec import exec_trial
 from bakeoff.procedures.serve import serve_trial
 from bakeoff.procedures.task import Task
+from bakeoff.procedures.wasm import calls_trial, wasm_trial
 from bakeoff.store.store import Outcome
 
-PROCEDURES: dict[str, Callable[[Task], Outcome]] = {"build": build_trial, "exec": exec_trial, "serve": serve_trial}
+PROCEDURES: dict[str, Callable[[Task], Outcome]] = {
+    "build": build_trial,
+    "exec": exec_trial,
+    "serve": serve_trial,
+    "wasm": wasm_trial,
+    "calls": calls_trial,
+}
 
 __all__ = ["PROCEDURES", "Task"]

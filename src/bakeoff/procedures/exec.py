@@ -46,7 +46,7 @@ def exec_trial(task: Task) -> Outcome:
     except NotReady as error:
         return Outcome("failed", str(error), artefacts=task.log_files())
     _judge(task, result, outcome)
-    _figures(task, result, outcome)
+    figures(task, result, outcome)
     _series(result, outcome)
     raw = {key: value for key, value in result.items() if key != "series"}
     outcome.artefacts += [("exec.json", "application/json", json.dumps(raw).encode()), *task.log_files()]
@@ -65,33 +65,42 @@ def _judge(task: Task, result: Json, outcome: Outcome) -> None:
     if result["outcome"] in ends:
         outcome.status, outcome.reason = ends[result["outcome"]]
         return
-    expectations = (task.experiment.expect, task.prepared.system.expect)
-    exits = {expect.exit for expect in expectations if expect.exit is not None} or {0}
-    for right in exits - {"any"}:
-        if result["exit"] != right:
-            words = tail(task, task.prepared.system.main)
-            outcome.status, outcome.reason = "failed", f"it ended with {result['exit']} instead of {right}{words}"
-            return
-    said = answer(result)
+    if problem := wrong_exit(task, result["exit"]):
+        outcome.status, outcome.reason = "failed", problem + tail(task, task.prepared.system.main)
+        return
     if result.get("markers_dropped"):
         outcome.status, outcome.reason = "failed", f"it printed {result['markers_dropped']} markers too many"
         return
-    # Both the experiment and the system may say what is right, and both must agree with the answer.
-    for key, text in [pair for expect in expectations for pair in expect.result.items()]:
-        try:
-            right_value = formula.exact(text, task.values)
-        except ValueError as error:
-            outcome.status, outcome.reason = "failed", f"expect.result.{key}: {error}"
-            return
-        value = said.get(key)
-        if isinstance(value, bool) or value != right_value:
-            outcome.status, outcome.reason = "wrong", f"{key} is {said.get(key, 'missing')} instead of {right_value}"
-            return
+    if verdict := wrong_result(task, answer(result)):
+        outcome.status, outcome.reason = verdict
+        return
     if result.get("leftover"):
         outcome.status, outcome.reason = (
             "failed",
             f"it left behind what could not be removed: {result['leftover']}",
         )
+
+
+def wrong_exit(task: Task, code: int | None) -> str | None:
+    """What is wrong with an exit code, or None. Both the experiment and the system may say what is right."""
+    expectations = (task.experiment.expect, task.prepared.system.expect)
+    exits = {expect.exit for expect in expectations if expect.exit is not None} or {0}
+    wrong = next((right for right in exits - {"any"} if code != right), None)
+    return None if wrong is None else f"it ended with {code} instead of {wrong}"
+
+
+def wrong_result(task: Task, said: Json) -> tuple[str, str] | None:
+    """The status and the reason if what the system said of its work is not right; experiment and system must agree."""
+    expectations = (task.experiment.expect, task.prepared.system.expect)
+    for key, text in [pair for expect in expectations for pair in expect.result.items()]:
+        try:
+            right_value = formula.exact(text, task.values)
+        except ValueError as error:
+            return "failed", f"expect.result.{key}: {error}"
+        value = said.get(key)
+        if isinstance(value, bool) or value != right_value:
+            return "wrong", f"{key} is {said.get(key, 'missing')} instead of {right_value}"
+    return None
 
 
 def answer(result: Json) -> Json:
@@ -103,7 +112,7 @@ def answer(result: Json) -> Json:
     return data
 
 
-def _figures(task: Task, result: Json, outcome: Outcome) -> None:
+def figures(task: Task, result: Json, outcome: Outcome) -> None:
     """All standard metrics, and those that the experiment defines by markers or results."""
     own = {name for name, metric in task.experiment.metrics.items() if metric.marker or metric.result or metric.formula}
     for name, standard in STANDARD.items():

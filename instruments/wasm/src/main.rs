@@ -1,0 +1,5 @@
+//! The instrument as a program.
+
+fn main() -> std::process::ExitCode {
+    bakeoff_wasm::main()
+}
