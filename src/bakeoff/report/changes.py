@@ -179,8 +179,8 @@ def method(found: Changes) -> list[tuple[str, str]]:
         ("Ratio", "median after over median before"),
         ("Intervals", "95%; two-sample percentile bootstrap of the log ratio of medians (Efron & Tibshirani 1993, "
          "sec. 8.3 and ch. 13); the runs are independent samples, their blocks are not paired"),
-        ("Tests", "rank sum (Mann & Whitney 1947), below 4 values t of logarithms (Welch 1947); p corrected by Holm over all "
-         "systems and cells of a metric"),
+        ("Tests", "rank sum (Mann & Whitney 1947), below 4 values t of logarithms (Welch 1947); p corrected by Holm "
+         "over all systems and cells of a metric"),
         ("Same", f"the whole interval lies within {found.margin:.0%} of 1"),
         ("What an interval does not hold", "what differs from day to day and from host to host: each run is one day "
          "on one host"),

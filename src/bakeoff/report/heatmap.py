@@ -62,7 +62,8 @@ def figure(analysis: Analysis) -> Figure | None:
         title=f"{title} of every cell, times {analysis.baseline}",
         caption=(
             f"Ratios of medians; columns are levels of {corner.lower()}. Blue is {good} than {analysis.baseline}, "
-            f"orange is {bad}, pale is near 1. A line stands where the verdict is settled: above for {good}, below for {bad}."
+            f"orange is {bad}, pale is near 1. A line stands where the verdict is settled: above for {good}, "
+            f"below for {bad}."
         ),
         wide=[chart(found, systems, 760, 12, corner)],
         narrow=[chart(found, systems, 350, 11, corner)],
