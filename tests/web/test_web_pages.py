@@ -79,7 +79,15 @@ def test_the_report_is_that_of_the_command(site: Served, made: Store, tmp_path: 
     answer = site.get("/runs/hostile-1/report")
     assert answer.text == written
     policy = answer.headers["content-security-policy"]
-    assert "sandbox" in policy and "default-src 'none'" in policy and "script" not in policy
+    assert "sandbox" in policy and "default-src 'none'" in policy and "unsafe-inline" not in policy.split("script-src")[1]
+
+
+def test_the_script_of_the_report_runs_on_its_page(site: Served, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto(site.address + "runs/hostile-1/report")
+    boxes = page.locator("div.tip").count()  # which the script makes
+    page.close()
+    assert boxes == 1
 
 
 @pytest.mark.parametrize("path", PATHS)
