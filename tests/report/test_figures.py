@@ -73,7 +73,7 @@ def made(store: Store, rows: list[dict[str, str]], **changes: Any) -> tuple[Anal
 def test_figures_are_the_experiments_in_its_order(store: Store) -> None:
     found, data = made(store, [row("b", 7000.0), row("a", 3000.0)])
     drawn = figures.figures(found, data)
-    assert [figure.title for figure in drawn] == ["By load", "At 1", "Nothing"]
+    assert [figure.title for figure in drawn] == ["By load", "At 1", "Nothing", "Rate of every cell, times a"]
     assert drawn[0].caption.startswith("Look. Medians") and "Both axes are logarithmic." in drawn[0].caption
     assert "Diamonds are published values." in drawn[0].caption
     assert drawn[2].wide == [] and drawn[2].caption == "No trial in these cells has given a figure that counts."
@@ -85,7 +85,11 @@ def test_curve_has_a_line_a_label_and_tooltips(store: Store) -> None:
     texts = [element.text for element in svg.iter() if element.tag.endswith("}text")]
     assert {"a", "b", "c", "Load", "Rate, 1/s", "1", "10", "100"} <= set(texts)
     titles = [str(element.text) for element in svg.iter() if element.tag.endswith("}title")]
-    assert len([title for title in titles if title.startswith("b, Load")]) == 3
+    of_b = [title.splitlines() for title in titles if title.startswith("b, Load")]
+    assert len(of_b) == 3
+    heading, median, interval, n, ratio = of_b[0]
+    assert (heading, median, n) == ("b, Load 1", "median 2,050 1/s", "n = 4 (low power)")
+    assert interval == "95% interval 2,020 to 2,080 1/s" and ratio == "2 times a"
     assert [title for title in titles if title.startswith("published")] == ["published, b: over 7,000 1/s (Paper)"]
 
 
@@ -117,7 +121,10 @@ def test_page_of_many_cells(serving: Any) -> None:
     text = serving.text("html")
     titles = [spec.title for spec in analysis.analyse(analysis.load(serving.store, serving.run)).figures]
     heads = re.findall(r"<h3>(.*?)</h3>", text)
-    assert heads[: len(titles)] == titles and heads[len(titles) : 2 * len(titles)] == titles
+    assert heads[: len(titles)] == titles
+    more = ["Right answers a second of every cell, times go", "Response time by percentile"]
+    assert heads[len(titles) : len(titles) + 2] == more
+    assert heads[len(titles) + 2 : 2 * len(titles) + 2] == titles
     assert len(text) < 1_500_000
 
 

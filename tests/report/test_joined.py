@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bakeoff import analysis, report
-from bakeoff.analysis import pipeline, summary
+from bakeoff.analysis import pairs, summary
 from bakeoff.analysis.joined import join
 from bakeoff.cli.report import folder_name
 from bakeoff.errors import BadInput
@@ -58,9 +58,9 @@ def test_blocks_are_kept_apart_and_pairs_are_of_one_run(store: Store) -> None:
     assert comparison.pairs == 8 and comparison.ratio == pytest.approx(2, rel=0.05)
     assert comparison.low is not None and comparison.high is not None
     groups = summary.grouped(joined.samples.filter(joined.samples["metric"] == "elapsed"), [])
-    rows = {row["system"]: row for row in groups.iter_rows(named=True)}
+    rows = {row["system"]: row for row in summary.rows(groups)}
     assert sorted(rows["a"]["blocks"]) == list(range(1, 9)) == sorted(rows["b"]["blocks"])
-    ours, theirs = pipeline.paired(rows["b"], rows["a"])
+    ours, theirs = pairs.paired(rows["b"], rows["a"])
     assert np.allclose(ours / theirs, 2, rtol=0.08), "a pair is of one run"
     assert found.counts == {"ok": 16} and found.run["id"] == "one + two"
     assert joined.experiment.replications == 8

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import io
 import re
 from html.parser import HTMLParser
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import made_runs
+import polars as pl
 import pytest
 from rich.console import Console
 
@@ -18,7 +22,7 @@ from bakeoff import analysis, report
 from bakeoff.analysis.findings import Analysis
 from bakeoff.experiment import Experiment
 from bakeoff.plan import Trial
-from bakeoff.report import figure, forest
+from bakeoff.report import draw, files, forest
 from bakeoff.store import Store
 from bakeoff.store.store import Outcome
 
@@ -67,6 +71,8 @@ def test_files(paper: Any) -> None:
         "markdown": "report.md",
         "observations": "observations.csv",
         "summary": "summary.csv",
+        "observations_parquet": "observations.parquet",
+        "summary_parquet": "summary.parquet",
     }
 
 
@@ -82,16 +88,22 @@ def test_page_is_in_order_and_whole(paper: Any) -> None:
     assert "bakeoff run made --profile full --seed 2021" in text
 
 
-def test_page_needs_no_network_and_no_script(paper: Any) -> None:
-    found = Elements(paper.text("html"))
-    assert "script" not in found.tags and "link" not in found.tags
+def test_page_needs_no_network_and_its_policy_allows_its_own_script_alone(paper: Any) -> None:
+    text = paper.text("html")
+    found = Elements(text)
+    assert found.tags.count("script") == 1 and "link" not in found.tags
     assert not [a for a in found.attributes if a[0] in ("src", "href") or a[0].startswith("on")]
-    assert not re.findall(r"url\((?!#)", paper.text("html"))
+    assert not re.findall(r"url\((?!#)", text)
+    script = text.partition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policies = [value or "" for name, value in found.attributes if name == "content" and "default-src" in (value or "")]
+    assert len(policies) == 1 and f"script-src 'sha256-{digest}'" in policies[0]
+    assert len(script) < 12_000
 
 
 def test_page_has_a_chart_of_each_kind_for_both_widths(paper: Any) -> None:
     text = paper.text("html")
-    assert text.count("<svg") == 2 + 2 + 6 + 2  # the last are the drift
+    assert text.count("<svg") == 2 + 2 + 6 + 2 + 2  # ratios, distributions, trends, map, drift
     assert "var(--ink)" in text and "#1b1f24" not in text.partition("</style>")[2]
 
 
@@ -148,28 +160,56 @@ def test_stored_text_never_becomes_markup(store: Store, tmp_path: Path) -> None:
     )  # fmt: skip
     run = made_runs.make(store, experiment, observe, title=EVIL + "{}", reference_rows=rows, unavailable={"c": EVIL})
     store.set_run(run, readme=EVIL, versions={EVIL: EVIL})
-    files = report.write(store, [run], tmp_path / "out")
-    text = files["html"].read_text()
+    written = report.write(store, [run], tmp_path / "out")
+    text = written["html"].read_text()
     found = Elements(text)
-    assert "script" not in found.tags and "img" not in found.tags
+    assert found.tags.count("script") == 1 and "img" not in found.tags
     assert not [a for a in found.attributes if a[0].startswith("on")]
     assert "&lt;script&gt;" in text
-    assert "<script" not in files["markdown"].read_text().replace("\\<script", "")
+    assert "<script" not in written["markdown"].read_text().replace("\\<script", "")
     assert "alert" in said(conclude(store, run))
 
 
 def test_figures_refuse_what_is_no_shape() -> None:
-    figure.check('<svg xmlns="http://www.w3.org/2000/svg"><text>fine</text></svg>')
-    for bad in ("<svg><script/></svg>", '<svg><g onclick="x"/></svg>', '<svg><image href="http://x"/></svg>'):
+    fine = draw.root(10, 10, 12, "a drawing")
+    draw.text(fine, 0, 0, EVIL)
+    assert "&lt;script&gt;" in draw.svg(fine)
+    for tag, attribute in (("script", "x"), ("g", "onclick"), ("path", "href"), ("image", "x"), ("g", "style")):
+        bad = draw.root(10, 10, 12, "a drawing")
+        ElementTree.SubElement(bad, tag, {attribute: "x"})
         with pytest.raises(ValueError, match="the figure holds"):
-            figure.check(bad)
+            draw.svg(bad)
+
+
+def test_control_characters_do_not_break_a_drawing() -> None:
+    drawing = draw.root(10, 10, 12, "a drawing")
+    draw.mark(drawing, "a\x00b\nc\x1b[0m\ud800", "s")
+    assert ElementTree.fromstring(draw.svg(drawing)).find(".//{*}title").text == "a\ufffdb\nc\ufffd[0m\ufffd"
+
+
+def test_many_observations_are_written_as_parquet_alone(store: Store, tmp_path: Path, monkeypatch: Any) -> None:
+    values = {("a", ""): [1.0, 1.1, 1.2], ("b", ""): [2.0, 2.1, 2.2]}
+    run = made_runs.make(store, small(), made_runs.values(values))
+    before = report.write(store, [run], tmp_path)
+    monkeypatch.setattr(files, "MOST_LINES", 11)
+    after = report.write(store, [run], tmp_path)
+    assert before["observations"].name == "observations.csv" and not before["observations"].exists()
+    assert "observations" not in after and len(pl.read_parquet(after["observations_parquet"])) == 12
+
+
+def test_parquet_holds_what_the_csv_holds(paper: Any) -> None:
+    for name in ("observations", "summary"):
+        texts = pl.read_csv(paper.files[name], infer_schema=False)
+        same = pl.read_parquet(paper.files[f"{name}_parquet"])
+        assert texts.columns == same.columns
+        assert texts.equals(pl.read_csv(io.BytesIO(same.write_csv().encode()), infer_schema=False))
 
 
 def test_unavailable_system_stays_a_row(store: Store, tmp_path: Path) -> None:
     values = {("a", ""): [1.0, 1.1, 1.2]}
     run = made_runs.make(store, small(baseline="a"), made_runs.values(values), unavailable={"b": "no compiler for b"})
-    files = report.write(store, [run], tmp_path / "out")
-    assert "unavailable: no compiler for b" in files["html"].read_text()
+    written = report.write(store, [run], tmp_path / "out")
+    assert "unavailable: no compiler for b" in written["html"].read_text()
     assert "b is unavailable here: no compiler for b." in analysis.sentences(conclude(store, run))
     assert "unavailable: no compiler for b" in said(conclude(store, run))
 
@@ -177,8 +217,8 @@ def test_unavailable_system_stays_a_row(store: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize("baseline", [None, "a"])
 def test_run_without_any_number(store: Store, tmp_path: Path, baseline: str | None) -> None:
     run = made_runs.make(store, small(baseline=baseline), lambda _trial: Outcome("failed", "it broke"))
-    files = report.write(store, [run], tmp_path / "out")
-    text = files["html"].read_text()
+    written = report.write(store, [run], tmp_path / "out")
+    text = written["html"].read_text()
     assert "No trial of this run has given a figure that counts yet." in text
     assert "it broke" in text and "6 trials that failed" in text
     assert "it broke" in said(conclude(store, run))

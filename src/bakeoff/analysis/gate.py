@@ -101,7 +101,7 @@ class _Values:
 def _with_errors(data: RunData) -> RunData:
     """A run in which what is left out for failed requests alone counts too: a bound is about it as well."""
     last = data.trials.select("trial", "last")
-    only = pl.col("flags").str.contains(r"^errors( errors)*$").fill_null(False)
+    only = pl.col("flags").cast(pl.String).str.contains(r"^errors( errors)*$").fill_null(False)
     fine = (pl.col("status") == "ok") & ~pl.col("warm_up").cast(pl.Boolean) & pl.col("last") & only
     samples = data.samples.join(last, on="trial", how="left").with_columns(counted=pl.col("counted") | fine)
     return replace(data, samples=samples.drop("last"))

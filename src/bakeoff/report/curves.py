@@ -153,7 +153,7 @@ def _medians(
         if at is None or row.summary is None:
             continue
         s, x = row.summary, spec.x or ""
-        ratio = f"{rows.ratio_text(row, None)} times {row.comparison.baseline}" if row.comparison else ""
+        ratio = f"{numbers.exact(row.comparison.ratio)} times {row.comparison.baseline}" if row.comparison else ""
         says = rows.says(f"{row.system}, {analysis.factors[x]} {row.cell[x]}", s, scale, ratio)
         points.append(lines.Point(at, s.median / scale.size, scale.of(s.low), scale.of(s.high), says))
     return sorted(points, key=lambda point: point.x)

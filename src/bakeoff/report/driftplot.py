@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from html import escape
 
 from bakeoff.analysis.results import Drift
+from bakeoff.report import draw as drawing
+from bakeoff.report.draw import ACCENT, INK, MUTED, RULE
 
 HEIGHT = 170
 LEFT, RIGHT, TOP, BOTTOM = 64, 12, 10, 26
@@ -17,43 +18,32 @@ def draw(drift: Drift) -> tuple[str, str]:
 
 
 def _draw(drift: Drift, width: int) -> str:
-    reach = _round(
-        max(
-            [abs(v) for _, *values in drift.points for v in values]
-            + [abs(drift.start), abs(drift.start + drift.change), 1e-4]
-        )
-    )
+    ends = (abs(drift.start), abs(drift.start + drift.change), 1e-4)
+    reach = _round(max([abs(v) for _, *values in drift.points for v in values] + list(ends)))
+    said = f"Drift of {drift.trials} trials: {drift.change:+.2%} from the first to the last"
+    root = drawing.root(width, HEIGHT, 12, said)
 
-    def x(order: float) -> str:
-        return f"{LEFT + order * (width - LEFT - RIGHT):.1f}"
+    def x(order: float) -> float:
+        return LEFT + order * (width - LEFT - RIGHT)
 
-    def y(share: float) -> str:
-        return f"{TOP + (1 - share / reach) / 2 * (HEIGHT - TOP - BOTTOM):.1f}"
+    def y(share: float) -> float:
+        return TOP + (1 - share / reach) / 2 * (HEIGHT - TOP - BOTTOM)
 
-    parts = []
     for share in (-reach, 0.0, reach):
-        parts.append(f'<line x1="{x(0)}" x2="{x(1)}" y1="{y(share)}" y2="{y(share)}" stroke="var(--rule)"/>')
+        drawing.path(root, f"M{x(0):.1f} {y(share):.1f}H{x(1):.1f}", RULE)
         label = f"{share:+.{_places(reach)}%}" if share else "0%"
-        parts.append(
-            f'<text x="{LEFT - 8}" y="{y(share)}" dy="0.32em" text-anchor="end" fill="var(--muted)">{label}</text>'
-        )
+        drawing.text(root, LEFT - 8, y(share) + 4, label, MUTED, anchor="end")
     for order, low, middle, high in drift.points:
-        parts.append(
-            f'<line x1="{x(order)}" x2="{x(order)}" y1="{y(low)}" y2="{y(high)}" stroke="var(--muted)"/>'
-            f'<circle cx="{x(order)}" cy="{y(middle)}" r="2.5" fill="var(--ink)"/>'
-        )
+        about = f"around trial {max(1, round(order * drift.trials)):,}"
+        mark = drawing.mark(root, f"{about}\nmedian {middle:+.2%}\nquartiles {low:+.2%} to {high:+.2%}")
+        drawing.path(mark, f"M{x(order):.1f} {y(low):.1f}V{y(high):.1f}", MUTED)
+        drawing.circle(mark, x(order), y(middle), 2.5, INK)
     last = (1 + drift.start) * (1 + drift.change) - 1
-    ends = f'x1="{x(0)}" y1="{y(drift.start)}" x2="{x(1)}" y2="{y(last)}"'
-    parts.append(f'<line {ends} stroke="var(--accent)" stroke-width="2"/>')
+    trend = drawing.mark(root, f"trend over the run\n{drift.change:+.2%} from the first trial to the last")
+    drawing.path(trend, f"M{x(0):.1f} {y(drift.start):.1f}L{x(1):.1f} {y(last):.1f}", ACCENT, 2)
     for order, anchor, text in ((0.0, "start", "first trial"), (1.0, "end", f"trial {drift.trials:,}")):
-        parts.append(
-            f'<text x="{x(order)}" y="{HEIGHT - 6}" text-anchor="{anchor}" fill="var(--muted)">{escape(text)}</text>'
-        )
-    said = escape(f"Drift of {drift.trials} trials: {drift.change:+.2%} from the first to the last", quote=True)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}" width="{width}" height="{HEIGHT}" '
-        f'font-size="12" font-family="inherit" role="img" aria-label="{said}">{"".join(parts)}</svg>'
-    )
+        drawing.text(root, x(order), HEIGHT - 6, text, MUTED, anchor=anchor)
+    return drawing.svg(root)
 
 
 def _round(reach: float) -> float:
