@@ -10,18 +10,18 @@ use crate::recorder::{Interval, Record};
 
 /// Empty records, whose memory is there.
 #[derive(Debug, Clone, Default)]
-pub struct Pool(Arc<Mutex<Vec<Box<Record>>>>);
+pub struct Pool(Arc<Mutex<Vec<Record>>>);
 
 impl Pool {
     /// Empties a record and keeps it for the next interval.
     pub fn take_back(&self, mut record: Box<Record>) {
         record.clear();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(*record);
     }
 
     /// An empty record.
     fn lend(&self) -> Box<Record> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().map_or_else(Box::default, Box::new)
     }
 }
 
