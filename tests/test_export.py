@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import made_runs
+import polars as pl
 import pytest
 
 from bakeoff import export
@@ -73,10 +74,11 @@ def test_all_formats_hold_the_same(stored: TestLab, tmp_path: Path) -> None:
     assert whole == lines and len(lines) == 6 and lines[0]["value"] in (1.5, 3.0, 4.5)
     values = sorted(float(row["value"]) for row in rows(stored))
     assert sorted(line["value"] for line in lines) == values
-    for ending in ("csv", "json", "jsonl", "ndjson"):
+    for ending in ("csv", "json", "jsonl", "ndjson", "parquet"):
         stored.run("export", "one", "--out", str(tmp_path / f"o.{ending}"))
     assert json.loads((tmp_path / "o.json").read_text()) == whole
     assert (tmp_path / "o.jsonl").read_text() == (tmp_path / "o.ndjson").read_text()
+    assert pl.read_parquet(tmp_path / "o.parquet").write_csv() == (tmp_path / "o.csv").read_text()
     assert (tmp_path / "o.csv").read_text() == stored.run("export", "one").stdout
 
 

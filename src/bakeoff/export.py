@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -84,10 +85,17 @@ def _json(frame: pl.DataFrame) -> bytes:
     return (frame.write_json() + "\n").encode()
 
 
+def _parquet(frame: pl.DataFrame) -> bytes:
+    data = io.BytesIO()
+    frame.write_parquet(data)
+    return data.getvalue()
+
+
 FORMATS: dict[str, Writer] = {
     "csv": lambda frame: _flat(frame).write_csv().encode(),
     "json": _json,
     "jsonl": lambda frame: frame.write_ndjson().encode(),
+    "parquet": _parquet,
 }
 
 

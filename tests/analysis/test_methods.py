@@ -331,3 +331,30 @@ def test_one_replication_has_no_interval() -> None:
     assert bootstrap.bca(np.array([1.0]), 1) is None
     assert comparison.rank_test(np.array([1.0]), np.array([2.0])) is None
     assert not math.isnan(comparison.cliffs_delta(np.array([1.0]), np.array([2.0])))
+
+
+@pytest.mark.parametrize("n", [256, 257, 1000])
+def test_many_replications_draw_only_the_middle_places(n: int) -> None:
+    """The places have the distribution that whole resamples give, found here by drawing 4,000 of them."""
+    low, high, counts = bootstrap._middles(n, 1)
+    drawn = np.repeat((low + high) / 2, counts.astype(int))
+    whole = np.sort(np.random.default_rng(2).integers(0, n, (4000, n)), axis=1)
+    real = (whole[:, (n - 1) // 2] + whole[:, n // 2]) / 2
+    assert (high >= low).all() and ((high == low).all() if n % 2 else (high > low).any())
+    assert drawn.mean() == pytest.approx(real.mean(), abs=4 * real.std() / 4000**0.5 * 1.3)
+    assert drawn.std() == pytest.approx(real.std(), rel=0.06)
+    gap = np.average(high - low, weights=counts)
+    assert gap == pytest.approx((whole[:, n // 2] - whole[:, (n - 1) // 2]).mean(), abs=0.1)
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.6, 0.9])
+def test_ratio_of_many_pairs_keeps_them_together(shared: float) -> None:
+    """Against resamples of whole pairs: what the blocks have in common makes the interval narrower."""
+    draw = np.random.default_rng(3)
+    block = draw.normal(size=600) * shared
+    ours, theirs = (np.exp((block + draw.normal(size=600) * (1 - shared**2) ** 0.5) / 5) for _ in range(2))
+    found = bootstrap.log_ratios(ours, theirs, 1)
+    places = draw.integers(0, 600, (4000, 600))
+    real = np.log(np.median(ours[places], axis=1)) - np.log(np.median(theirs[places], axis=1))
+    assert found.mean() == pytest.approx(real.mean(), abs=0.25 * real.std())
+    assert 0.9 * real.std() < found.std() < 1.2 * real.std()

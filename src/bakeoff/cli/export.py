@@ -20,12 +20,12 @@ def export(
     *,
     table: Annotated[str, typer.Option("--table", "-t", help=f"One of {', '.join(TABLES)}.")] = "observations",
     kind: Annotated[
-        str | None, typer.Option("--format", "-f", help="csv, json or jsonl; by the file's ending if not given.")
+        str | None, typer.Option("--format", "-f", help="csv, json, jsonl or parquet; the file's ending if not given.")
     ] = None,
     file: Annotated[Path | None, typer.Option("--out", "-o", help="The file; standard output if not given.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a table of a run as CSV, as one JSON document, or as JSON lines (--json): observations if not named."""
+    """Write a table of a run as CSV, Parquet, one JSON document or JSON lines (--json): observations if not named."""
     from bakeoff import export as tables
     from bakeoff.errors import choose
 
