@@ -22,7 +22,7 @@ let lines: i64 = 0;
 for (let line = numbers.readLine(); line !== null; line = numbers.readLine()) {
   const number = i32.parse(line);
   const file = append((number % 10).toString() + ".txt");
-  file.writeStringLn(number.toString());
+  file.writeString(number.toString() + "\n"); // writeStringLn loses its newline where a host writes one piece at a time
   file.close();
   lines++;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what `filesplit` has made in a folder: each digit's file holds exactly its numbers, in the order of the input."""
+"""Checks what a program has made in a folder. After `filesplit` each digit's file holds exactly its numbers, in the order of the input."""
 
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ def wrong(folder: Path) -> str | None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: check.py FOLDER")
-    if problem := wrong(Path(sys.argv[1])):
+    if len(sys.argv) != 3:
+        sys.exit("usage: check.py PROGRAM FOLDER")
+    if sys.argv[1] == "filesplit" and (problem := wrong(Path(sys.argv[2]))):
         sys.exit(problem)
