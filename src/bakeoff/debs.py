@@ -105,7 +105,9 @@ def _run(words: list[str]) -> str:
         env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
         done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=env, check=False)
     except FileNotFoundError as error:
-        raise CannotRun(f"the program {words[0]} is missing", "Debian's tools are needed to unpack its parts") from error
+        raise CannotRun(
+            f"the program {words[0]} is missing", "Debian's tools are needed to unpack its parts"
+        ) from error
     if done.returncode != 0:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no message"]
         raise CannotRun(f"{Path(words[0]).name} ended with {done.returncode}: {last[0]}", "see what it says")

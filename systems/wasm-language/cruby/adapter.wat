@@ -95,5 +95,5 @@
   (func (export "js-value-strictly-equal: func(lhs: handle<js-abi-value>, rhs: handle<js-abi-value>) -> bool") (param i32 i32) (result i32) unreachable)
   (func (export "reflect-apply: func(target: handle<js-abi-value>, this-argument: handle<js-abi-value>, arguments: list<handle<js-abi-value>>) -> variant { success(handle<js-abi-value>), failure(handle<js-abi-value>) }") (param i32 i32 i32 i32 i32) unreachable)
   (func (export "reflect-get: func(target: handle<js-abi-value>, property-key: string) -> variant { success(handle<js-abi-value>), failure(handle<js-abi-value>) }") (param i32 i32 i32 i32) unreachable)
-  (func (export "reflect-set: func(target: handle<js-abi-value>, property-key: string, value: handle<js-abi-value>) -> variant { success(handle<js-abi-value>), failure(handle<js-abi-value>) }") (param i32 i32 i32 i32 i32 i32) unreachable)
+  (func (export "reflect-set: func(target: handle<js-abi-value>, property-key: string, value: handle<js-abi-value>) -> variant { success(handle<js-abi-value>), failure(handle<js-abi-value>) }") (param i32 i32 i32 i32 i32) unreachable)
 )

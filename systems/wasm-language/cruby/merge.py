@@ -14,7 +14,8 @@ rescue Exception => error
 end
 """
 
-
+FEATURES = ["bulk-memory", "bulk-memory-opt", "sign-ext", "mutable-globals", "nontrapping-float-to-int", "reference-types"]
+FEATURES = [f"--enable-{name}" for name in (*FEATURES, "multivalue")]  # what LLVM takes for granted
 OPTIONS = {"none": "false", "full": "true"}  # all optimisations of the bytecode compiler off, or as they are
 
 
@@ -30,7 +31,7 @@ def main(optimisation: str, program: Path, module: Path, work: Path) -> None:
     subprocess.run([*assemble, work / "adapter.wat", "-o", work / "adapter.wasm"], check=True)
     subprocess.run([*assemble, here / "handles.wat", "-o", work / "handles.wasm"], check=True)
     parts = [interpreter, "ruby", work / "adapter.wasm", "rb-js-abi-host", work / "handles.wasm", "canonical_abi"]
-    subprocess.run(["wasm-merge", *parts, "-o", module, "--all-features"], check=True)
+    subprocess.run(["wasm-merge", *parts, "-o", module, *FEATURES], check=True)
 
 
 if __name__ == "__main__":
