@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bakeoff.lab import Lab
@@ -26,6 +26,7 @@ from labs import ROOT
 KIND = ROOT / "systems/wasm-language"
 SYSTEMS = sorted(file.parent.name for file in KIND.glob("*/system.yaml"))
 SHORTAGE = {"emscripten": "its C library has no files in a standalone module"}
+INTERPRETED = {"cpython"}  # these cannot call the host's functions
 INSTALL = bool(os.environ.get("BAKEOFF_TEST_INSTALL"))
 
 
@@ -50,12 +51,17 @@ def language(request: pytest.FixtureRequest) -> Prepared:
 
 def run(language: Prepared, optimisation: str, workload: str, n: int, *more: str) -> dict[str, Any]:
     """One replication, as the procedure `wasm` has it run."""
+    build = language.system.build
+    assert build is not None
+    if optimisation not in build.each["optimisation"]:
+        pytest.skip("it has no such level")
     values = {**language.places(), "optimisation": optimisation, "workload": workload, "n": n}
     words = substitute(language.system.parts["main"].command, values)
     env = os.environ | {"PATH": os.pathsep.join([*language.paths, os.environ["PATH"]])}
     done = subprocess.run([*words, "--json", *more], capture_output=True, text=True, env=env, check=True, timeout=600)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert next(line for line in lines if line["event"] == "module")["markers"] is True
+    marked = next(line for line in lines if line["event"] == "module")["markers"]
+    assert marked is (language.name not in INTERPRETED)
     return next(line for line in lines if line["event"] == "replication")
 
 
@@ -74,7 +80,9 @@ def result(one: dict[str, Any]) -> object:
 def test_fibonacci(language: Prepared, optimisation: str, workload: str, n: int, value: int) -> None:
     one = run(language, optimisation, workload, n)
     assert result(one) == {"value": value}
-    assert one["startup_s"] > 0 and one["execution_s"] > 0 and one["shutdown_s"] > 0
+    assert one["entry_s"] > 0
+    if language.name not in INTERPRETED:
+        assert one["startup_s"] > 0 and one["execution_s"] > 0 and one["shutdown_s"] > 0
 
 
 @pytest.mark.real
@@ -97,10 +105,11 @@ def test_filesplit(language: Prepared, optimisation: str, tmp_path: Path) -> Non
 def test_inputs_are_always_the_same(tmp_path: Path) -> None:
     numbers.write(tmp_path, 1000)
     lines = (tmp_path / "1000/numbers.txt").read_text().splitlines()
-    assert len(lines) == 1000 and lines[:5] == ["70", "40", "40", "100", "30"]
+    assert len(lines) == 1000 and lines[:5] == ["69", "37", "57", "70", "40"]
     assert {int(line) for line in lines} == set(range(1, 101))
 
 
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.integers(1, 100), max_size=40))
 def test_check_takes_what_is_right_and_nothing_else(tmp_path_factory: pytest.TempPathFactory, drawn: list[int]) -> None:
     folder = tmp_path_factory.mktemp("files")
@@ -134,4 +143,6 @@ def test_levels_are_those_of_the_experiment() -> None:
     for name in SYSTEMS:
         each = yaml.safe_load((KIND / name / "system.yaml").read_text())["build"]["each"]
         for factor in experiment["builds"]["factors"]:
-            assert list(each[factor]) == list(experiment["factors"][factor]["levels"]), f"{name}: {factor}"
+            known = list(experiment["factors"][factor]["levels"])
+            left_out = name in INTERPRETED and factor == "optimisation"
+            assert list(each[factor]) == (["full"] if left_out else known), f"{name}: {factor}"
