@@ -68,7 +68,7 @@ def _archive() -> str:
 def _relocate(folder: Path) -> None:
     """Makes absolute links relative to the folder, and points its programs at its own loader and libraries."""
     for link in _below(folder):
-        target = os.readlink(link) if link.is_symlink() else ""
+        target = str(link.readlink()) if link.is_symlink() else ""
         if target.startswith("/"):
             link.unlink()
             link.symlink_to(os.path.relpath(folder / target.lstrip("/"), link.parent))

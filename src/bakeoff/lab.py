@@ -204,7 +204,9 @@ def check_placeholders(system: System, known: set[str], file: Path, experiment: 
     )
     if system.build:
         commands = [("fetch", system.build.fetch), ("commands", system.build.commands)]
-        texts += [(f"build.artefacts.{i}", name, system.build.parameters) for i, name in enumerate(system.build.artefacts)]
+        texts += [
+            (f"build.artefacts.{i}", name, system.build.parameters) for i, name in enumerate(system.build.artefacts)
+        ]
         texts += [
             (f"build.{kind}.{i}", word, building | system.build.parameters)
             for kind, several in commands

@@ -186,8 +186,8 @@ def build(
 
 def combinations(described: Build, only: Mapping[str, str]) -> list[dict[str, Scalar]]:
     """The parameters for which a build is repeated: all combinations of levels under `each`, or those of `only`."""
-    kept = [
-        [{name: level} | (values if isinstance(values, dict) else {}) for level, values in levels.items()]
+    kept: list[list[dict[str, Scalar]]] = [
+        [{name: level, **(values if isinstance(values, dict) else {})} for level, values in levels.items()]
         for name, levels in described.each.items()
     ]
     every = [dict(itertools.chain.from_iterable(one.items() for one in chosen)) for chosen in itertools.product(*kept)]

@@ -56,7 +56,7 @@ class Build(Strict):
     artefacts: list[str] = Field(min_length=1, description="files or folders in {out}; their size is a metric")
     each: dict[Parameter, Levels] = Field(
         {},
-        description="factors with their levels, as in an experiment: the commands are run for every combination, each in "
+        description="factors with their levels, as in experiments: the commands are run for every combination, each in "
         "a {work} of its own, and an experiment's `builds.factors` may time them apart",
     )
 
@@ -65,6 +65,7 @@ class Build(Strict):
         """What commands and artefacts may name in braces because of `each`."""
         levels = [level for levels in self.each.values() for level in levels.values() if isinstance(level, dict)]
         return set(self.each).union(*levels)
+
     env: Environment = {}
     timeout: Seconds = 1800.0
 

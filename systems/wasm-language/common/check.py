@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Checks what a program has made in a folder. After `filesplit` each digit's file holds exactly its numbers, in the order of the input."""
+"""Checks what a program has made in a folder.
+
+After `filesplit` each digit's file holds exactly its numbers, in the order of the input.
+"""
 
 import sys
 from pathlib import Path

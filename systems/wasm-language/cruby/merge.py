@@ -14,7 +14,14 @@ rescue Exception => error
 end
 """
 
-FEATURES = ["bulk-memory", "bulk-memory-opt", "sign-ext", "mutable-globals", "nontrapping-float-to-int", "reference-types"]
+FEATURES = [
+    "bulk-memory",
+    "bulk-memory-opt",
+    "sign-ext",
+    "mutable-globals",
+    "nontrapping-float-to-int",
+    "reference-types",
+]
 FEATURES = [f"--enable-{name}" for name in (*FEATURES, "multivalue")]  # what LLVM takes for granted
 OPTIONS = {"none": "false", "full": "true"}  # all optimisations of the bytecode compiler off, or as they are
 
