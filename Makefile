@@ -7,7 +7,7 @@ WASM := --manifest-path instruments/wasm/Cargo.toml --locked
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-.PHONY: setup demo test lint test-python test-rust test-systems test-wasm browser clean
+.PHONY: setup demo test lint test-python test-rust test-systems test-wasm test-wasm-languages browser clean
 .DEFAULT_GOAL := setup
 
 setup: $(STAMP)
@@ -50,6 +50,10 @@ test-wasm: setup
 	cargo clippy $(WASM) --features all --all-targets --quiet -- --deny warnings
 	cargo test $(WASM) --features all --quiet
 	BAKEOFF_WASM=instruments/wasm/target/debug/bakeoff-wasm $(BIN)/python -m pytest tests/test_wasm.py
+
+# The languages of the experiment wasm-languages: every toolchain is installed, every program built, run and checked. The first time takes an hour.
+test-wasm-languages: setup
+	BAKEOFF_TEST_INSTALL=1 $(BIN)/python -m pytest tests/test_wasm_languages.py tests/test_debs.py
 
 browser:
 	command -v chromium >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core)

@@ -99,6 +99,26 @@ def test_builds_are_trials_of_their_own() -> None:
     assert len(trials) == 48 + 12
 
 
+def test_factors_of_builds_are_built_apart() -> None:
+    only = [{"exclude": {"system": "b", "mode": "off"}}]
+    trials = plan.make(make(replications=1, builds={"replications": 2, "factors": ["mode"]}, constraints=only))
+    built = [trial for trial in trials if trial.procedure == "build"]
+    often = Counter((trial.system, trial.cell["mode"]) for trial in built)
+    assert often == {("a", "on"): 2, ("a", "off"): 2, ("b", "on"): 2}
+    assert all(set(trial.cell) == {"mode"} and trial.parameters == {"mode": trial.cell["mode"]} for trial in built)
+    assert {trial.block for trial in built} == {1, 2}
+
+
+def test_a_level_may_set_a_parameter_to_another_one() -> None:
+    factors = {
+        "program": {"levels": {"sum": {"n": "{terms}"}, "copy": {"n": "{bytes}"}, "none": {"n": "{unknown}"}}},
+        "size": {"levels": {"small": {"terms": 3, "bytes": 8}, "large": {"terms": 30, "bytes": 800}}},
+    }
+    trials = plan.make(make(factors=factors, replications=1, systems=["a"]))
+    found = {(t.cell["program"], t.cell["size"]): t.parameters["n"] for t in trials}
+    assert found["sum", "small"] == 3 and found["copy", "large"] == 800 and found["none", "large"] == "{unknown}"
+
+
 def test_level_values_become_parameters() -> None:
     experiment = make(factors={"set": {"levels": {"s1": {"workers": 10, "pings": 5}}}, "rate": {"levels": [100]}})
     trial = plan.make(experiment)[0]

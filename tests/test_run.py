@@ -230,6 +230,28 @@ def test_however_often_it_is_interrupted_the_lab_ends_after_its_system(lab: Test
     assert status["status"] == "interrupted" and status["trials"]["interrupted"] == 1
 
 
+def test_each_level_is_built_and_measured_apart(lab: TestLab) -> None:
+    each = {"size": {"small": {"pause": "0.01"}, "large": {"pause": "0.3"}}}
+    script = "test ! -e {work}/old; touch {work}/old; sleep {pause}; cp count.sh {out}/{size}.sh"
+    build = {"each": each, "commands": [["sh", "-euc", script]], "artefacts": ["{size}.sh"]}
+    lab.system(build=build, parts={"main": {"command": ["sh", "{out}/{size}.sh", "{count}"]}})
+    levels = {"small": {"size": "small", "count": 3}, "large": {"size": "large", "count": 5}}
+    lab.experiment(
+        builds={"replications": 2, "factors": ["size"]}, replications=1, factors={"size": {"levels": levels}}
+    )
+    assert lab.json("setup", "counting")[0]["build"]["build_time"] >= 0.31, "all levels are built when it is set up"
+    lab.run("run", "counting")
+    rows = [row.split(",") for row in lab.run("export", "last").stdout.splitlines() if ",build_time," in row]
+    header = lab.run("export", "last").stdout.splitlines()[0].split(",")
+    built = [dict(zip(header, row, strict=True)) for row in rows]
+    times = {
+        size: [float(row["value"]) for row in built if row["size"] == size and row["counted"] == "true"]
+        for size in ("small", "large")
+    }
+    assert [len(values) for values in times.values()] == [2, 2]
+    assert max(times["small"]) < 0.3 <= min(times["large"])
+
+
 def test_resume_refuses_a_changed_system(lab: TestLab) -> None:
     build = {"commands": [["cp", "count.sh", "{out}/count.sh"]], "artefacts": ["count.sh"]}
     path = lab.system(build=build, parts={"main": {"command": ["sh", "{out}/count.sh", "{count}"]}})

@@ -17,6 +17,7 @@ def check(experiment: Experiment) -> None:
     _constraints(experiment)
     check_criteria(experiment)
     _factors(experiment)
+    _builds(experiment)
 
 
 # Columns of the tables that the analysis makes.
@@ -55,6 +56,13 @@ RESERVED_FACTORS = frozenset(
         "run",
     }
 )
+
+
+def _builds(experiment: Experiment) -> None:
+    for index, name in enumerate(experiment.builds.factors if experiment.builds else ()):
+        if name not in experiment.cell_factors:
+            mend = f"use one of {', '.join(experiment.cell_factors) or '(no factors)'}"
+            raise problem(f"there is no factor {name!r} that makes cells", mend, f"builds.factors.{index}")
 
 
 def _factors(experiment: Experiment) -> None:

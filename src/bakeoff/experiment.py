@@ -135,6 +135,7 @@ class BuildPlan(Strict):
 
     replications: int = Field(ge=1, le=1000)
     timeout: Seconds = 1800.0
+    factors: list[Name] = Field([], description="factors whose levels are built apart; systems name them under `each`")
 
 
 class Repeat(Strict):

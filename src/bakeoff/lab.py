@@ -205,7 +205,10 @@ def check_placeholders(system: System, known: set[str], file: Path, experiment: 
     if system.build:
         commands = [("fetch", system.build.fetch), ("commands", system.build.commands)]
         texts += [
-            (f"build.{kind}.{i}", word, building)
+            (f"build.artefacts.{i}", name, system.build.parameters) for i, name in enumerate(system.build.artefacts)
+        ]
+        texts += [
+            (f"build.{kind}.{i}", word, building | system.build.parameters)
             for kind, several in commands
             for i, command in enumerate(several)
             for word in command

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.errors import BadInput
-from bakeoff.experiment import Constraint, Experiment
+from bakeoff.experiment import PLACEHOLDER, Constraint, Experiment
 from bakeoff.names import Scalar
 
 Cell = dict[str, str]
@@ -67,7 +67,20 @@ def parameters(experiment: Experiment, cell: Cell) -> dict[str, Scalar]:
     for factor, level in cell.items():
         value = experiment.factors[factor].levels[level]
         values |= value if isinstance(value, dict) else {factor: value}
-    return values
+    return {name: _followed(values, value) for name, value in values.items()}
+
+
+def _followed(values: dict[str, Scalar], value: Scalar) -> Scalar:
+    """A level may set a parameter to another one, as `n: "{iterations}"`; one step, so it cannot go round."""
+    named = PLACEHOLDER.fullmatch(value) if isinstance(value, str) else None
+    return values.get(named[1], value) if named else value
+
+
+def builds(experiment: Experiment, system: str) -> list[Cell]:
+    """What is built apart: the system's cells, of which only the factors of `builds:` count."""
+    factors = experiment.builds.factors if experiment.builds else []
+    apart = {cell_text(cell): cell for cell in ({f: c[f] for f in factors} for c in cells(experiment, system))}
+    return list(apart.values())
 
 
 def make(experiment: Experiment, seed: int | None = None, file: Path | str | None = None) -> list[Trial]:
@@ -87,6 +100,7 @@ def make(experiment: Experiment, seed: int | None = None, file: Path | str | Non
     if len(units) * most > MOST_TRIALS:
         problem = f"{len(units)} cells × {most} replications are too many"
         raise BadInput(problem, f"plan at most {MOST_TRIALS:,} trials", file=file, key="replications")
+    apart = [(system, cell) for system in experiment.systems for cell in builds(experiment, system)]
     often = {(system, cell_text(cell)): replications(experiment, system, cell) for system, cell in units}
     last = max(often.values())
     for block in range(1 - experiment.warm_up, last + 1):
@@ -94,10 +108,10 @@ def make(experiment: Experiment, seed: int | None = None, file: Path | str | Non
         if block == 1 and getattr(experiment.procedure, "count_calls", False):
             trials += [(block, "calls", system, cell) for system, cell in units]
         if experiment.builds and kind != "build" and 1 <= block <= experiment.builds.replications:
-            trials += [(block, "build", system, {}) for system in experiment.systems]
+            trials += [(block, "build", *unit) for unit in apart]
         ordered += trials if experiment.order == "fixed" else sorted(trials, key=lambda t: _draw(seed, t))
     for block in range(last + 1, (experiment.builds.replications if experiment.builds else 0) + 1):
-        trials = [(block, "build", system, {}) for system in experiment.systems]
+        trials = [(block, "build", *unit) for unit in apart]
         ordered += sorted(trials, key=lambda t: _draw(seed, t))
     if experiment.order == "random":
         warm = [trial for trial in ordered if trial[0] < 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import platform
@@ -23,7 +24,7 @@ from bakeoff.leftovers import owned
 from bakeoff.names import Scalar
 from bakeoff.procedure import Limits
 from bakeoff.sources import feed, source_files
-from bakeoff.system import Command, System
+from bakeoff.system import Build, Command, System
 from bakeoff.toolbox import ToolState
 
 CLEAN = {"CARGO_INCREMENTAL": "0", "GOTOOLCHAIN": "local", "CCACHE_DISABLE": "1"}
@@ -127,7 +128,9 @@ def substitute(words: Command, values: Mapping[str, Scalar]) -> list[str]:
 def content_key(system: System, folder: Path, tools: list[ToolState]) -> str:
     """What a system's figures depend on: sources, commands, flags, tool versions, machine. A hexadecimal SHA-256."""
     digest = hashlib.sha256()
-    digest.update((system.build or system).model_dump_json().encode())
+    described = system.build or system
+    plain = {"each"} if system.build and not system.build.each else None
+    digest.update(described.model_dump_json(exclude=plain).encode())
     digest.update(json.dumps([[state.name, state.version] for state in tools]).encode())
     digest.update(f"{platform.machine()} {platform.libc_ver()}".encode())
     sources = sorted(system.build.sources if system.build else ["."])
@@ -147,35 +150,62 @@ def _build_into_cache(system: System, folder: Path, paths: list[str], out: Path)
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def build(system: System, folder: Path, paths: list[str], out: Path) -> dict[str, Any]:
-    """A clean build of a copy of the sources into `out`, compiler caches off.
+def build(
+    system: System, folder: Path, paths: list[str], out: Path, only: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """A clean build of a copy of the sources into `out`, compiler caches off; of what is built for `each` of several
+    values, only those whose texts are in `only`.
 
     Returns the receipt: `build_time` (s, the commands' wall time without downloads), `cpu`, `peak_memory`,
     `artefact_size` (bytes), `built_at`. Raises BuildFailed with the failing command's last lines.
     """
     assert system.build is not None
+    results: list[dict[str, Any]] = []
+    made: list[str] = []
     with tempfile.TemporaryDirectory(prefix=owned("build")) as scratch:
-        work = Path(scratch)
-        source = _copy_sources(system, folder, work / "source")
-        values = {"out": str(out), "work": str(work), "source": str(source)}
-        caches = {"GOCACHE": str(work / "gocache"), "CARGO_TARGET_DIR": str(work / "target")}
-        env = toolbox.environment(paths) | CLEAN | caches | system.build.env
-        step: Callable[[Command], dict[str, Any]] = lambda command: _step(  # noqa: E731
-            substitute(command, values), source, env, system.build.timeout if system.build else 0, work
-        )
-        for command in system.build.fetch:
-            step(command)
-        results = [step(command) for command in system.build.commands]
-    missing = [name for name in system.build.artefacts if not (out / name).exists()]
+        source = _copy_sources(system, folder, Path(scratch) / "source")
+        for index, chosen in enumerate(combinations(system.build, only or {})):
+            work = Path(scratch) / f"work{index}"
+            work.mkdir()
+            values = {**chosen, "out": str(out), "work": str(work), "source": str(source)}
+            results += _commands(system.build, values, source, paths, work)
+            made += [name for name in substitute(system.build.artefacts, values) if name not in made]
+    if not results:
+        raise BuildFailed(f"it has no build for {' '.join(f'{key}={level}' for key, level in (only or {}).items())}")
+    missing = [name for name in made if not (out / name).exists()]
     if missing:
         raise BuildFailed(f"the build made no {missing[0]!r} in {{out}}")
     return {
         "build_time": sum(result["wall_s"] for result in results),
         "cpu": sum(result["cpu_s"] for result in results),
         "peak_memory": max(result["peak_memory_bytes"] for result in results),
-        "artefact_size": sum(_size(out / name) for name in system.build.artefacts),
+        "artefact_size": sum(_size(out / name) for name in made),
         "built_at": time.time(),
     }
+
+
+def combinations(described: Build, only: Mapping[str, str]) -> list[dict[str, Scalar]]:
+    """The parameters for which a build is repeated: all combinations of levels under `each`, or those of `only`."""
+    kept: list[list[dict[str, Scalar]]] = [
+        [{name: level, **(values if isinstance(values, dict) else {})} for level, values in levels.items()]
+        for name, levels in described.each.items()
+    ]
+    every = [dict(itertools.chain.from_iterable(one.items() for one in chosen)) for chosen in itertools.product(*kept)]
+    return [one for one in every if all(only.get(name, one[name]) == one[name] for name in described.each)]
+
+
+def _commands(
+    described: Build, values: Mapping[str, Scalar], source: Path, paths: list[str], work: Path
+) -> list[dict[str, Any]]:
+    """Runs the downloads and then the commands of one build; returns what the instrument says of the latter."""
+    caches = {"GOCACHE": str(work / "gocache"), "CARGO_TARGET_DIR": str(work / "target")}
+    env = toolbox.environment(paths) | CLEAN | caches | described.env
+    step: Callable[[Command], dict[str, Any]] = lambda command: _step(  # noqa: E731
+        substitute(command, values), source, env, described.timeout, work
+    )
+    for command in described.fetch:
+        step(command)
+    return [step(command) for command in described.commands]
 
 
 def _copy_sources(system: System, folder: Path, target: Path) -> Path:

@@ -28,7 +28,7 @@ def read(file: Path) -> list[dict[str, str]]:
             rows = []
             for line, row in enumerate(reader, start=2):
                 try:
-                    finite = math.isfinite(float(row["value"]))
+                    finite = all(math.isfinite(float(part)) for part in row["value"].split("..", maxsplit=1))
                 except (TypeError, ValueError):
                     finite = row["metric"] == "assessment" and row["value"] in MARKS
                 if not finite:

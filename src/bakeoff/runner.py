@@ -139,9 +139,9 @@ class Runner:
         """The builds that preparing made (now or earlier) are trials too, before the plan's first position."""
         for index, system in enumerate(systems):
             if system.receipt is not None:
-                # A receipt from the cache is information, not a replication of this run.
-                fresh = system.receipt["built_at"] >= began
-                trial = plan.Trial(-1 - index, 0, 0, "build", system.name, {}, {}, warm_up=not fresh)
+                # A receipt from the cache is information, not a replication of this run; so is one of several builds.
+                counts = system.receipt["built_at"] >= began and not (system.system.build and system.system.build.each)
+                trial = plan.Trial(-1 - index, 0, 0, "build", system.name, {}, {}, warm_up=not counts)
                 self.store.add(run, trial, observed(system.receipt), system.receipt["built_at"])
 
     def _work(self, run: str, experiment: Experiment, systems: dict[str, Prepared]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from bakeoff.experiment import Expect
+from bakeoff.experiment import Expect, Levels
 from bakeoff.names import Name, Parameter, Scalar
 from bakeoff.quantities import Seconds, problem
 from bakeoff.yamlfile import Strict
@@ -54,6 +54,18 @@ class Build(Strict):
     commands: list[Command] = Field(min_length=1)
     sources: list[str] = Field(["."], description="folders that the build depends on, relative to this one")
     artefacts: list[str] = Field(min_length=1, description="files or folders in {out}; their size is a metric")
+    each: dict[Parameter, Levels] = Field(
+        {},
+        description="factors with their levels, as in experiments: the commands are run for every combination, each in "
+        "a {work} of its own, and an experiment's `builds.factors` may time them apart",
+    )
+
+    @property
+    def parameters(self) -> set[str]:
+        """What commands and artefacts may name in braces because of `each`."""
+        levels = [level for levels in self.each.values() for level in levels.values() if isinstance(level, dict)]
+        return set(self.each).union(*levels)
+
     env: Environment = {}
     timeout: Seconds = 1800.0
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from bakeoff import cache
 from bakeoff.names import Name
 from bakeoff.quantities import Seconds, problem
 from bakeoff.sources import feed
-from bakeoff.system import Version
+from bakeoff.system import Command, Version
 from bakeoff.yamlfile import Strict
 
 LINES, LONGEST_LINE = 10, 300  # of what a failed client said
@@ -29,24 +29,30 @@ LINES, LONGEST_LINE = 10, 300  # of what a failed client said
 
 class Origin(Strict):
     """Where a part comes from: a package of a registry at one version. `host` means that the machine must have it,
-    `lab` that it is built from this lab's own folder `package`."""
+    `lab` that it is built from this lab's own folder `package`, `debs` that Debian's packages are unpacked into the
+    part's own folder, with all that they depend on."""
 
-    registry: Literal["host", "lab", "pypi", "npm", "cargo", "go", "debian", "rustup"]
+    registry: Literal["host", "lab", "pypi", "npm", "cargo", "go", "debian", "debs", "rustup"]
     package: str | None = None
     version: str | None = None
-    extra: list[str] = Field([], description="further words for the registry's client, such as cargo features")
+    suite: str | None = Field(None, description="the suite of Debian that `debs` are of, such as bookworm")
+    extra: list[str] = Field(
+        [], description="further words for the registry's client, such as cargo features, or further packages"
+    )
     sources: list[str] = Field(
-        [], description="folders that a part of the lab is built from; the cache knows their content"
+        [], description="folders of this lab that the part is built from; the cache knows their content"
     )
 
     @model_validator(mode="after")
     def _pinned(self) -> Origin:
         if self.registry != "host" and self.package is None:
             raise problem(f"a part from {self.registry} needs its package", "add `package:`", "package")
-        if self.registry in ("pypi", "npm", "cargo", "go") and self.version is None:
+        if self.registry in ("pypi", "npm", "cargo", "go", "debs") and self.version is None:
             raise problem("a part is pinned", "add `version:`, one exact version", "version")
-        if (self.registry == "lab") != bool(self.sources):
-            raise problem("a part of the lab, and no other, has sources", "add or remove `sources:`", "sources")
+        if self.registry == "lab" and not self.sources:
+            raise problem("a part of the lab has sources", "add `sources:`", "sources")
+        if (self.registry == "debs") != bool(self.suite):
+            raise problem("a part of `debs`, and no other, has a suite", "add or remove `suite:`", "suite")
         return self
 
 
@@ -63,18 +69,29 @@ class Tool(Strict):
     least: str | None = Field(None, description="lowest version that will do")
     version: Version
     programs: list[str] = Field([], description="folders with its programs, relative to where it was installed")
+    finish: list[Command] = Field(
+        [],
+        description="commands that finish the installation, in its folder {folder}; {recipe} is the first of `sources`",
+    )
     mend: str | None = Field(None, description="what a person can do if it cannot be had")
     timeout: Seconds = 1800.0
 
+    _root: Path = PrivateAttr(Path())
+
     def within(self, root: Path) -> Tool:
-        """The tool with the folders of a part of the lab as full paths."""
-        if self.origin.registry != "lab":
-            return self
-        places = {
-            "package": str(root / (self.origin.package or "")),
-            "sources": [str(root / source) for source in self.origin.sources],
-        }
-        return self.model_copy(update={"origin": self.origin.model_copy(update=places)})
+        """The tool of this lab: folders in `package` and `sources` are its."""
+        copy = self.model_copy()
+        copy._root = root
+        return copy
+
+    def sources(self) -> list[Path]:
+        """The folders of the lab that it is built from."""
+        return [self._root / source for source in self.origin.sources]
+
+    def package(self) -> str:
+        """The registry's name of the package, or the folder of a part of the lab."""
+        name = self.origin.package or ""
+        return str(self._root / name) if self.origin.registry == "lab" else name
 
 
 @dataclass(frozen=True)
@@ -166,9 +183,9 @@ def _rustup_has(origin: Origin) -> bool:
 
 
 def _key(tool: Tool) -> str:
-    digest = hashlib.sha256(tool.origin.model_dump_json().encode())
-    if tool.origin.sources:
-        folders = [Path(source) for source in tool.origin.sources]
+    digest = hashlib.sha256(tool.origin.model_dump_json(exclude_defaults=True).encode())
+    digest.update(json.dumps(tool.finish).encode() if tool.finish else b"")
+    if folders := tool.sources():
         feed(digest, folders, folders[0].parent)
     return digest.hexdigest()[:12]
 
@@ -181,7 +198,9 @@ def _install(tool: Tool, folder: Path, paths: list[str]) -> str | None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         began = time.monotonic()
-        for words in _client(tool.origin, folder):
+        places = {"{folder}": str(folder), "{recipe}": str(next(iter(tool.sources()), ""))}
+        finish = [[_filled(word, places) for word in command] for command in tool.finish]
+        for words in [*_client(tool, folder), *finish]:
             if problem := _client_failed(words, tool, folder, paths):
                 return problem
         receipt = {"origin": tool.origin.model_dump(), "seconds": time.monotonic() - began}
@@ -200,6 +219,7 @@ def _client_failed(words: list[str], tool: Tool, folder: Path, paths: list[str])
                 words,
                 stdout=file,
                 stderr=subprocess.STDOUT,
+                cwd=folder,
                 env=os.environ | environment(paths) | own | _targets(tool.origin),
                 timeout=tool.timeout,
                 stdin=subprocess.DEVNULL,
@@ -226,9 +246,15 @@ def _targets(origin: Origin) -> dict[str, str]:
     return {"CARGO_TARGET_DIR": str(cache.root() / "targets" / Path(origin.package or "").name)}
 
 
-def _client(origin: Origin, folder: Path) -> list[list[str]]:
+def _filled(word: str, places: dict[str, str]) -> str:
+    for name, place in places.items():
+        word = word.replace(name, place)
+    return word
+
+
+def _client(tool: Tool, folder: Path) -> list[list[str]]:
     """The commands by which the registry's own client installs the package into a folder."""
-    package, version = origin.package or "", origin.version or ""
+    origin, package, version = tool.origin, tool.package(), tool.origin.version or ""
     match origin.registry:
         case "pypi":
             python = str(folder / "bin" / "python")
@@ -237,7 +263,8 @@ def _client(origin: Origin, folder: Path) -> list[list[str]]:
         case "lab":
             return [["cargo", "install", "--locked", "--root", str(folder), "--path", package, *origin.extra]]
         case "npm":
-            return [["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), f"{package}@{version}"]]
+            packages = [f"{package}@{version}", *origin.extra]
+            return [["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *packages]]
         case "cargo":
             return [["cargo", "install", "--locked", "--root", str(folder), f"{package}@{version}", *origin.extra]]
         case "go":
@@ -248,6 +275,9 @@ def _client(origin: Origin, folder: Path) -> list[list[str]]:
                 ["apt-get", "update", "-qq"],
                 ["apt-get", "install", "-y", "-qq", "--no-install-recommends", pinned],
             ]
+        case "debs":
+            packages = [f"{package}={version}", *origin.extra]
+            return [[sys.executable, "-m", "bakeoff.debs", str(folder), origin.suite or "", *packages]]
         case "rustup":
             return [["rustup", "target", "add", package]]
         case _:

@@ -98,7 +98,7 @@ def test_scaled_level_compares_ratios_only(store: Store) -> None:
     [
         (row("zig", "set=s1", "elapsed_vs_a", "3"), "zig is no system of this run"),
         (row("b", "set=s9", "elapsed_vs_a", "3"), "this run has no cell set=s9"),
-        (row("b", "", "elapsed", "3", "s"), "it names no single cell: 2 of ours fit"),
+        (row("b", "set=s1", "elapsed_vs_set=s9", "3"), "we have no ratio to set=s9 there"),
         (row("b", "set=s1 users=20", "elapsed", "3", "s"), "users=20, which is no parameter here"),
         (row("b", "set=s1", "elapsed", "<3", "s"), "'<3', which is no number"),
         (row("b", "set=s1", "elapsed", "3", "MB"), "MB cannot be turned into s"),
@@ -117,6 +117,35 @@ def test_ratio_over_all_cells_is_the_geometric_mean(store: Store) -> None:
     found = check(store, [row("b", "", "elapsed_vs_a", "3.0")])[0]
     assert found.ours == pytest.approx(3.0) and found.verdict == "reproduced"
     assert "geometric mean of 2 cells" in found.reason
+
+
+def test_value_over_several_cells_is_their_mean(store: Store) -> None:
+    found = check(store, [row("b", "", "elapsed", "4.5", "s")])[0]
+    assert found.ours == pytest.approx(4.5) and found.verdict == "reproduced"  # 3 s and 6 s
+    assert "the mean of 2 cells" in found.reason and found.low is None
+
+
+@pytest.mark.parametrize(("said", "verdict"), [("2.0", "reproduced"), ("9", "same direction"), ("0.5", "contradicted")])
+def test_ratio_to_another_level_of_a_factor(store: Store, said: str, verdict: str) -> None:
+    found = check(store, [row("b", "set=s2", "elapsed_vs_set=s1", said)])[0]
+    assert found.ours == pytest.approx(2.0) and found.verdict == verdict
+    assert found.against == "set=s1" and found.low is not None and found.low < 2.0
+
+
+def test_ratio_over_some_cells_lies_between_their_bounds(store: Store) -> None:
+    changes = {"factors": {"set": {"levels": {"s1": {"n": 10}, "s2": {"n": 20}}}, "kind": {"levels": ["x", "y"]}}}
+    values = {
+        (system, f"set={level} kind={kind}"): [v * (times if system == "b" else 1) for v in STEADY]
+        for system in ("a", "b")
+        for level in ("s1", "s2")
+        for kind, times in (("x", 2.0), ("y", 8.0))
+    }
+    rows = [row("b", "set=s1", "elapsed_vs_a", "4"), row("b", "set=s1", "elapsed_vs_a", "1..5")]
+    run = made_runs.make(store, experiment(**changes), made_runs.values(values), reference_rows=rows)
+    exact, between = analysis.analyse(analysis.load(store, run)).references
+    assert exact.ours == pytest.approx(4.0) and exact.verdict == "reproduced"
+    assert between.published_low == 1 and between.verdict == "reproduced"
+    assert "geometric mean of 2 cells" in exact.reason
 
 
 def test_value_on_another_machine(store: Store) -> None:

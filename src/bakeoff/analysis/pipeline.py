@@ -29,7 +29,7 @@ from bakeoff.analysis import (
 )
 from bakeoff.analysis.data import RunData
 from bakeoff.analysis.derived import cell_parameters
-from bakeoff.analysis.findings import Analysis, Cell, Comparison, FigureSpec, GeometricMean, MetricInfo
+from bakeoff.analysis.findings import Analysis, Cell, Comparison, FigureSpec, GeometricMean, MetricInfo, Summary
 from bakeoff.analysis.results import Assessed
 from bakeoff.experiment import Experiment, Factor
 from bakeoff.metrics import DERIVED, STANDARD
@@ -62,21 +62,24 @@ def analyse(data: RunData) -> Analysis:
     known = judging.evidence(data, groups, summaries, cells)
     units, titles = ({name: getattr(info, key) for name, info in kinds.items()} for key in ("unit", "title"))
     levels = {name: _numbers(factor) for name, factor in experiment.factors.items()}
-    plain = [s for s in summaries if s.group.procedure == kind and not s.group.labels]
+    plain = [s for s in summaries if not s.group.labels]
+    plain.sort(key=lambda s: s.group.procedure == kind)  # builds and such first: the main procedure's own figures count
+    by_metric = _elsewhere(plain, kind)
+    elsewhere = [cell for cells_of in by_metric.values() for cell in cells_of.values()]
     ours = references.Ours(
         systems={s.name: None if s.status == "ready" else s.reason or s.status for s in data.systems},
         summaries={(s.group.system, cell_text(s.group.cell), s.group.metric): s for s in plain},
         comparisons={
             (c.group.system, c.baseline, cell_text(c.group.cell), c.group.metric): c
-            for c in comparisons
-            if c.group.procedure == kind
+            for c in sorted(comparisons, key=lambda c: c.group.procedure == kind)
         },
         means={(mean.system, mean.baseline, mean.metric): mean for mean in means},
         trends=trends,
         cells={cell_text(cell): cell for cell in cells},
-        parameters=parameters,
+        parameters=parameters | {cell_text(c): cell_parameters(experiment, data.parameters, c) for c in elsewhere},
         baseline=experiment.baseline,
         margin=experiment.equivalence,
+        elsewhere=by_metric,
     )
     return Analysis(
         run=data.run,
@@ -157,6 +160,16 @@ def _assessed(
         return []
     mine = data.trials.filter(pl.col("procedure") == data.experiment.procedure.kind)
     return assessment.assess(assessment.Assessing(rule, known, kinds, factors, mine, marks, int(data.run["seed"])))
+
+
+def _elsewhere(summaries: list[Summary], kind: str) -> dict[str, dict[str, Cell]]:
+    """The cells of metrics that the main procedure does not observe, such as those of builds, by metric."""
+    own = {s.group.metric for s in summaries if s.group.procedure == kind}
+    found: dict[str, dict[str, Cell]] = defaultdict(dict)
+    for one in summaries:
+        if one.group.metric not in own:
+            found[one.group.metric][cell_text(one.group.cell)] = one.group.cell
+    return dict(found)
 
 
 def metric_infos(experiment: Experiment, samples: pl.DataFrame) -> dict[str, MetricInfo]:

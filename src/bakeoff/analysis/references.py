@@ -8,6 +8,8 @@ The rule (docs/methodology.md has it in prose):
   or both inside it.
 * A value (a time, a size) depends on the machine. Its size agrees when it lies inside our interval or within a factor
   of 2; its direction is that of its ratio to the baseline, where the source gives both.
+* Where a figure is about several cells, ours is the mean of their medians, or the geometric mean of their ratios.
+  A figure may be against another level of a factor, `execution_vs_optimisation=full`, instead of another system.
 * A slope agrees in size as a value does, and in direction by its sign.
 * Reproduced: direction and size agree. Same direction: only the direction does. Contradicted: the direction does not.
   Not comparable: one of the two is missing, or a profile has changed what it depends on.
@@ -16,9 +18,9 @@ The rule (docs/methodology.md has it in prose):
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from bakeoff.analysis import units
+from bakeoff.analysis import several, units
 from bakeoff.analysis.findings import Comparison, GeometricMean, Reference, Summary, Trend
 from bakeoff.analysis.published import Published, level_settings
 from bakeoff.plan import cell_text
@@ -39,6 +41,7 @@ class Ours:
     parameters: dict[str, dict[str, object]]  # text of a cell → parameters
     baseline: str | None
     margin: float
+    elsewhere: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)  # metric of builds … → text → cell
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ def _check(figure: Published, ours: Ours, source: Source) -> Reference:
 def _absent(figure: Published, ours: Ours) -> str:
     """Why we have nothing to set beside a figure, or an empty text."""
     for system in (figure.system, figure.against):
-        if system is None:
+        if system is None or "=" in system:
             continue
         if system not in ours.systems:
             return f"{system} is no system of this run"
@@ -154,10 +157,11 @@ def _absent(figure: Published, ours: Ours) -> str:
 
 def _cells(figure: Published, ours: Ours, source: Source) -> tuple[list[str], str] | str:
     """The texts of our cells that a figure is about, with a note on what is scaled; or why there is none."""
-    matching = [text for text, cell in ours.cells.items() if all(cell.get(k) == v for k, v in figure.where.items())]
+    pool = ours.elsewhere.get(figure.metric, ours.cells)
+    matching = [text for text, cell in pool.items() if all(cell.get(k) == v for k, v in figure.where.items())]
     if not matching:
         return f"this run has no cell {cell_text(dict(figure.where))}"
-    lacking = [level for level in source.scales if not any(c.get(level[0]) == level[1] for c in ours.cells.values())]
+    lacking = [level for level in source.scales if not any(c.get(level[0]) == level[1] for c in pool.values())]
     if not figure.where and lacking:
         absent = ", ".join(f"{factor}={level}" for factor, level in sorted(lacking))
         return f"the published figure is over all its cells, of which this run lacks {absent}"
@@ -165,7 +169,7 @@ def _cells(figure: Published, ours: Ours, source: Source) -> tuple[list[str], st
     for text in matching:
         have = ours.parameters.get(text, {})
         published = dict(figure.settings)
-        for level in ours.cells[text].items():
+        for level in pool[text].items():
             published = source.scales.get(level, {}) | published
         for name, value in published.items():
             if name not in have:
@@ -185,37 +189,40 @@ def _same(ours: object, published: str) -> bool:
 
 
 def _value(figure: Published, blank: Reference, ours: Ours, cells: list[str], source: Source) -> Reference:
-    if len(cells) > 1:
-        return replace(blank, reason=f"it names no single cell: {len(cells)} of ours fit")
-    blank = replace(blank, placed=not blank.reason)
-    summary = ours.summaries.get((figure.system, cells[0], figure.metric))
-    if summary is None:
+    summaries = [s for cell in cells if (s := ours.summaries.get((figure.system, cell, figure.metric))) is not None]
+    if not summaries:
         return replace(blank, reason=f"we have no counted trial of {figure.metric} there")
-    scale = units.factor(figure.unit, summary.group.unit)
+    blank = replace(blank, placed=not blank.reason and len(cells) == 1)
+    unit = summaries[0].group.unit
+    scale = units.factor(figure.unit, unit)
     if scale is None or figure.value is None:
-        return replace(blank, reason=f"{figure.unit} cannot be turned into {summary.group.unit}")
+        return replace(blank, reason=f"{figure.unit} cannot be turned into {unit}")
     value = figure.value * scale
+    mine, low, high = several.mean(summaries)
     found = replace(
         blank,
-        unit=summary.group.unit,
+        unit=unit,
         published=value,
         published_low=None if figure.low is None else figure.low * scale,
         published_high=None if figure.high is None else figure.high * scale,
-        ours=summary.median,
-        low=summary.low,
-        high=summary.high,
-        ratio=summary.median / value if value else None,
+        ours=mine,
+        low=low,
+        high=high,
+        ratio=mine / value if value else None,
     )
     if found.reason:  # scaled
         return found
-    size = _inside(value, summary.low, summary.high) or _within(summary.median, value, 2)
+    size = mine == value or _inside(value, low, high) or _within(mine, value, 2)
     bounds = figure.low is not None and figure.high is not None
     if bounds and figure.low is not None and figure.high is not None:
-        size = size or figure.low * scale <= summary.median <= figure.high * scale
-    direction = _direction_of_value(figure, ours, cells[0], source)
+        size = size or figure.low * scale <= mine <= figure.high * scale
+    direction = _direction_of_value(figure, ours, cells[0], source) if len(cells) == 1 else None
+    if len(cells) > 1:
+        found = replace(found, reason=f"ours is the mean of {len(summaries)} cells")
     if direction is None and not size:
         times = f"ours is {found.ratio:.3g} times the published value" if found.ratio else "the published value is 0"
-        return replace(found, size_agrees=False, reason=f"{times}; values depend on the machine")
+        parts = (found.reason, times, "values depend on the machine")
+        return replace(found, size_agrees=False, reason="; ".join(part for part in parts if part))
     return _concluded(found, direction, size)
 
 
@@ -238,22 +245,48 @@ def _sized(comparison: Comparison | GeometricMean) -> Size:
 def _ratio(figure: Published, blank: Reference, ours: Ours, cells: list[str], note: str) -> Reference:
     against = figure.against or ""
     found: Comparison | GeometricMean | None
+    if "=" in against:
+        return _level_ratio(figure, blank, ours, cells, note)
     if len(cells) == 1:
         found = ours.comparisons.get((figure.system, against, cells[0], figure.metric))
     elif len(cells) == len(ours.cells):
         found = ours.means.get((figure.system, against, figure.metric))
         note = "; ".join(part for part in (f"ours is the geometric mean of {len(cells)} cells", note) if part)
     else:
-        return replace(blank, reason=f"it names no single cell: {len(cells)} of ours fit")
+        return _several_ratio(figure, blank, ours, cells, note)
     if found is None or found.ratio is None or not figure.value:
         return replace(blank, reason=f"we have no ratio of {figure.system} to {against} there")
-    size = _sized(found)
-    direction = _sides_agree(figure.value, size, ours.margin)
-    placed = replace(
-        blank, ours=size.value, low=size.low, high=size.high, ratio=found.ratio / figure.value, reason=note
-    )
-    equal = direction is True and _side(figure.value, figure.value, ours.margin) == 0
-    return _concluded(placed, direction, equal or _effects_agree(figure.value, size))
+    return _sized_ratio(figure, blank, ours, _sized(found), note)
+
+
+def _level_ratio(figure: Published, blank: Reference, ours: Ours, cells: list[str], note: str) -> Reference:
+    pool = ours.elsewhere.get(figure.metric, ours.cells)
+    chosen = [pool[text] for text in cells]
+    found = several.against_level(ours.summaries, figure.system, figure.metric, chosen, figure.against or "")
+    if found is None:
+        return replace(blank, reason=f"we have no ratio to {figure.against} there")
+    return _sized_ratio(figure, blank, ours, Size(*found), note)
+
+
+def _several_ratio(figure: Published, blank: Reference, ours: Ours, cells: list[str], note: str) -> Reference:
+    keys = [(figure.system, figure.against or "", text, figure.metric) for text in cells]
+    compared = [c for key in keys if (c := ours.comparisons.get(key)) is not None and c.ratio is not None]
+    found = several.ratio((c.ratio or 0.0, c.low, c.high) for c in compared)
+    if found is None:
+        return replace(blank, reason=f"we have no ratio of {figure.system} to {figure.against} there")
+    note = "; ".join(part for part in (f"ours is the geometric mean of {len(compared)} cells", note) if part)
+    return _sized_ratio(figure, blank, ours, Size(*found), note)
+
+
+def _sized_ratio(figure: Published, blank: Reference, ours: Ours, size: Size, note: str) -> Reference:
+    """A ratio of ours beside the published one."""
+    value = figure.value or 0.0
+    direction = _sides_agree(value, size, ours.margin)
+    ratio = (size.value or 0.0) / value if value else None
+    placed = replace(blank, ours=size.value, low=size.low, high=size.high, ratio=ratio, reason=note)
+    equal = direction is True and _side(value, value, ours.margin) == 0
+    inside = figure.low is not None and figure.high is not None and figure.low <= (size.value or 0.0) <= figure.high
+    return _concluded(placed, direction, equal or inside or _effects_agree(value, size))
 
 
 def _trend(figure: Published, blank: Reference, ours: Ours, source: Source) -> Reference:

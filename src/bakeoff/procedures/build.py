@@ -19,7 +19,8 @@ def build_trial(task: Task) -> Outcome:
         return Outcome("unavailable", "this system has no build")
     with tempfile.TemporaryDirectory(prefix=owned("out")) as out:
         try:
-            return observed(build(prepared.system, prepared.folder, prepared.paths, Path(out)))
+            receipt = build(prepared.system, prepared.folder, prepared.paths, Path(out), task.trial.cell)
+            return observed(receipt)
         except BuildFailed as error:
             return Outcome("failed", str(error))
 

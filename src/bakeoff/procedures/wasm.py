@@ -50,7 +50,9 @@ def calls_trial(task: Task) -> Outcome:
     for one in told.replications:
         counts = one.get("wasi") or {"calls": {}}
         outcome.observe("wasi_calls", "1", sum(counts["calls"].values()))
-        for name, count in counts["calls"].items():
+        # Calls that the experiment has as levels and that were not made are zeros, not gaps.
+        levels = task.experiment.factors["call"].levels if "call" in task.experiment.factors else {}
+        for name, count in (dict.fromkeys(levels, 0) | counts["calls"]).items():
             outcome.observe("wasi_calls", "1", count, {"call": name})
         outcome.observe("wasi_bytes_read", "B", counts.get("bytes_read"))
         outcome.observe("wasi_bytes_written", "B", counts.get("bytes_written"))

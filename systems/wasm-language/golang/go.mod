@@ -1,0 +1,3 @@
+module wasm-language
+
+go 1.26
