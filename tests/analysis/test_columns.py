@@ -117,7 +117,9 @@ def test_named_columns_join() -> None:
 
 
 ROWS = st.lists(
-    st.tuples(st.sampled_from("ab"), st.sampled_from(["x", "y", None]), st.integers(-1, 5), st.booleans(), st.integers(0, 9)),
+    st.tuples(
+        st.sampled_from("ab"), st.sampled_from(["x", "y", None]), st.integers(-1, 5), st.booleans(), st.integers(0, 9)
+    ),
     min_size=1, max_size=60,
 )  # fmt: skip
 
