@@ -10,7 +10,8 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often a group that is still busy is tried again; the kernel may need a moment after the last process has ended.
+/// How often a group that is still busy is tried again, each time later: for five seconds. The kernel needs a moment after the
+/// last process has ended, and a long one on a machine whose CPUs are taken away.
 const REMOVAL_TRIES: u32 = 50;
 
 /// Makes the folder `name` in our folder in `parent` and prepares it; `prepare` gets our folder and the new one. Another
@@ -157,7 +158,7 @@ pub fn remove_group(group: &Path) -> Vec<String> {
                     let _ = remove_below(&below);
                 }
                 if try_number > 1 {
-                    std::thread::sleep(Duration::from_millis(4));
+                    std::thread::sleep(Duration::from_millis(4 * u64::from(try_number)));
                 }
             }
             Ok(()) => break,
