@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bakeoff import host, instruments, places
+from bakeoff import host, instruments, places, toolbox
 from bakeoff.errors import BakeoffError
 from bakeoff.instruments import Watched, execute
 from bakeoff.lab import Lab
@@ -45,6 +45,18 @@ def examine_systems(lab: Lab, experiment: str) -> list[Check]:
         found = f"ready, {prepared.version or 'built'}" if prepared.ready else prepared.reason or ""
         mend = "" if prepared.ready else f"`bakeoff setup {experiment}`, or what the reason says"
         checks.append(Check(f"system {name}", "good" if prepared.ready else "limited", found, mend))
+    return checks
+
+
+def examine_platforms(lab: Lab) -> list[Check]:
+    """Says of each platform whether it can be had, without installing anything."""
+    checks = []
+    for name, platform in lab.platforms.items():
+        states = [toolbox.state(need, lab.tool, install=False) for need in platform.needs]
+        reason = next((state.reason for state in states if state.reason), None)
+        reason = reason or platform.missing([path for state in states for path in state.paths])
+        found = ", ".join(f"{state.name} {state.version}" for state in states if state.version) or platform.title
+        checks.append(Check(f"platform {name}", "limited" if reason else "good", reason or found))
     return checks
 
 

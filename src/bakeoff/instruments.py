@@ -49,6 +49,7 @@ class Watched:
     log_limit: int | None = None
     scratch: Path | None = None
     clear_env: bool = False
+    inner_group: bool = False
     place: Place = HERE
 
     def words(self, *mode: str) -> list[str]:
@@ -77,6 +78,7 @@ class Watched:
         words += [part for key, value in options.items() if value is not None for part in (key, str(value))]
         words += ["--counters"] if self.counters else []
         words += ["--clear-env"] if self.clear_env else []
+        words += ["--inner-group"] if self.inner_group else []
         words += [part for key, value in self.env.items() for part in ("--env", f"{key}={value}")]
         return self.place.command([*words, "--", *self.command])
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from bakeoff import formula, profiles, references, yamlfile
+from bakeoff import formula, platforms, profiles, references, yamlfile
 from bakeoff.errors import BadInput, choose
 from bakeoff.experiment import BUILT_IN, PLACEHOLDER, Expect, Experiment, parameter_names
+from bakeoff.platforms import Platform
 from bakeoff.procedure import WASM_INSTRUMENT
 from bakeoff.system import System
 from bakeoff.toolbox import Tool
@@ -113,6 +114,17 @@ class Lab:
             raise BadInput(f"there is no tool {name!r}", choose(name, known, "ls toolbox"), file=file)
         return yamlfile.load(file, Tool).within(self.root)
 
+    @cached_property
+    def platforms(self) -> dict[str, Platform]:
+        """All platforms by name."""
+        return platforms.known({path.stem: self.tool(path.stem) for path in sorted(self.root.glob("toolbox/*.yaml"))})
+
+    def platform(self, name: str) -> Platform:
+        """A platform by name. Raises BadInput if there is none."""
+        if name not in self.platforms:
+            raise BadInput(f"there is no platform {name!r}", choose(name, self.platforms, "bakeoff doctor"))
+        return self.platforms[name]
+
     def references(self, name: str) -> list[dict[str, str]]:
         """The published figures of an experiment, as rows of texts."""
         file = self.experiment_file(name)
@@ -149,6 +161,7 @@ class Lab:
             check_procedure(experiment, known, file)
             if experiment.procedure.kind == "wasm":
                 check_module(system, self.system_folders[name] / "system.yaml")
+            check_platforms(self, system, variant or None, self.system_folders[name] / "system.yaml")
             check_placeholders(system, known, self.system_folders[name] / "system.yaml", file)
         if experiment.references:
             references.read(file.parent / experiment.references)
@@ -194,6 +207,20 @@ def check_expect(expect: Expect, known: set[str], file: Path) -> None:
             raise BadInput(f"{unknown[0]!r} is no parameter", mend, file=file, key=f"expect.result.{key}")
 
 
+def check_platforms(lab: Lab, system: System, variant: str | None, file: Path) -> None:
+    """Raises BadInput if a part's platform is not known, or runs none of the part's artefacts."""
+    for part, each in system.parts.items():
+        name = system.platform_of(part, variant)
+        key = f"variants.{variant}.platform" if name != each.platform else f"parts.{part}.platform"
+        if name not in lab.platforms:
+            mend = choose(name, lab.platforms, "bakeoff doctor")
+            raise BadInput(f"there is no platform {name!r}", mend, file=file, key=key)
+        kinds = lab.platforms[name].kinds
+        if not set(kinds) & set(each.programs()):
+            mend = f"add one of them to parts.{part}.artefacts"
+            raise BadInput(f"the platform {name} runs {' or '.join(kinds)}", mend, file=file, key=key)
+
+
 def check_placeholders(system: System, known: set[str], file: Path, experiment: Path) -> None:
     """Raises BadInput if something of the system uses a parameter that nobody sets."""
     building = {"out", "work", "source"}
@@ -214,7 +241,12 @@ def check_placeholders(system: System, known: set[str], file: Path, experiment: 
             for word in command
         ]
     for name, part in system.parts.items():
-        texts += [(f"parts.{name}.command", word, known) for word in part.command]
+        texts += [(f"parts.{name}.command", word, known) for word in part.command or ()]
+        texts += [
+            (f"parts.{name}.artefacts.{kind}", word, building - {"work"}) for kind, word in part.artefacts.items()
+        ]
+        texts += [(f"parts.{name}.arguments", word, known) for word in [*part.arguments, part.address or ""]]
+        texts += [(f"parts.{name}.folders", folder, known) for folder in part.folders.values()]
         texts += [(f"parts.{name}.env.{key}", value, known) for key, value in part.env.items()]
         if part.ready:
             texts += [(f"parts.{name}.ready", part.ready.http or part.ready.tcp or "", known)]

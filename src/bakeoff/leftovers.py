@@ -22,7 +22,7 @@ def owned(purpose: str) -> str:
 def sweep(*places: Path) -> list[str]:
     """Removes folders whose owner no longer lives, in /tmp, the cache and these places; returns their names."""
     removed = []
-    for place in {Path("/tmp"), Path(tempfile.gettempdir()), cache.root() / "builds", *places}:
+    for place in {Path("/tmp"), Path(tempfile.gettempdir()), cache.root() / "builds", cache.root() / "made", *places}:
         for folder in place.glob("bakeoff-*") if place.is_dir() else ():
             match = _OWNED.match(folder.name)
             if match and host.process_started(int(match[1])) != float(match[2]):

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff import cache, toolbox
+from bakeoff import cache, hosting, toolbox
 from bakeoff.errors import BadInput, CannotRun
 from bakeoff.experiment import PLACEHOLDER
 from bakeoff.instruments import Watched, execute
 from bakeoff.lab import Lab
 from bakeoff.leftovers import owned
 from bakeoff.names import Scalar
+from bakeoff.platforms import Hosting, Platform
 from bakeoff.procedure import Limits
 from bakeoff.sources import feed, source_files
 from bakeoff.system import Build, Command, System
@@ -45,6 +46,7 @@ class Prepared:
     key: str | None = None
     out: Path | None = None
     receipt: dict[str, Any] | None = None
+    hostings: dict[str, Hosting] = field(default_factory=dict)
 
     @property
     def ready(self) -> bool:
@@ -72,15 +74,21 @@ def prepare(lab: Lab, name: str, *, install: bool, build: bool = True) -> Prepar
     common: dict[str, Any] = {"name": name, "system": system, "folder": folder}
     if system.unavailable:
         return Prepared(status="unavailable", reason=system.unavailable, **common)
-    states = [_state(lab, need, install) for need in system.needs]
+    variant = name.partition(":")[2] or None
+    platforms = {part: lab.platform(system.platform_of(part, variant)) for part in system.parts}
+    needs = [*system.needs, *(need for platform in platforms.values() for need in platform.needs)]
+    states = [_state(lab, need, install) for need in dict.fromkeys(needs)]
     missing = [state.reason for state in states if state.reason]
     if missing:
         return Prepared(status="unavailable", reason="; ".join(missing), **common)
     common["tools"] = {state.name: state.version or "" for state in states}
     common["paths"] = [path for state in states for path in state.paths]
-    key = content_key(system, folder, states)
+    lacking = [platform.missing(common["paths"]) for platform in platforms.values()]
+    if any(lacking):
+        return Prepared(status="unavailable", reason="; ".join(filter(None, lacking)), **common)
+    key = content_key(system, folder, [state for state in states if state.name in system.needs])
     if system.build is None:
-        return _with_version(Prepared(status="ready", key=key, **common))
+        return _hosted(Prepared(status="ready", key=key, **common), platforms, build)
     out = cache.root() / "builds" / f"{base}-{key[:16]}"
     common |= {"key": key, "out": out}
     if not (out / "receipt.json").exists():
@@ -93,7 +101,44 @@ def prepare(lab: Lab, name: str, *, install: bool, build: bool = True) -> Prepar
         except (BuildFailed, CannotRun) as error:
             return Prepared(status="unavailable", reason=f"it could not be built: {error}", **common)
     receipt = json.loads((out / "receipt.json").read_text())
-    return _with_version(Prepared(status="ready", receipt=receipt, **common))
+    return _hosted(Prepared(status="ready", receipt=receipt, **common), platforms, build)
+
+
+def _hosted(prepared: Prepared, platforms: dict[str, Platform], build: bool) -> Prepared:
+    """Makes for each part what its platform makes before any start; the receipt and the key tell of it."""
+    hostings: dict[str, Hosting] = {}
+    for name, platform in platforms.items():
+        programs = {
+            kind: substitute([text], prepared.places())[0]
+            for kind, text in prepared.system.parts[name].programs().items()
+            if set(PLACEHOLDER.findall(text)) <= set(prepared.places())  # else a trial's parameters choose it
+        }
+        try:
+            hostings[name] = hosting.host(platform, programs, prepared.paths, build)
+        except CannotRun as error:
+            reason = f"{platform.title}: {error}"
+            return Prepared(**{**prepared.__dict__, "status": "unavailable", "reason": reason})
+    made = {part: each.made for part, each in hostings.items() if each.made is not None}
+    changes: dict[str, Any] = {"hostings": hostings}
+    if made:
+        texts = [prepared.key or "", *(f"{part} {each.folder.name}" for part, each in made.items())]
+        changes["key"] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+    if prepared.receipt is not None:
+        ships = {part: {"size": each.size, **each.facts} for part, each in made.items()}
+        main = prepared.system.main
+        size = _shipped(prepared, hostings[main])
+        changes["receipt"] = prepared.receipt | size | ({"made": ships} if ships else {})
+    return _with_version(Prepared(**{**prepared.__dict__, **changes}))
+
+
+def _shipped(prepared: Prepared, main: Hosting) -> dict[str, int]:
+    """What has to be carried to another machine that has the platform, where it is not all that was built."""
+    if main.made is not None:
+        return {"artefact_size": main.made.size}
+    part = prepared.system.parts[prepared.system.main]
+    if len(part.artefacts) < 2:
+        return {}
+    return {"artefact_size": _size(Path(substitute([part.artefacts[main.kind]], prepared.places())[0]))}
 
 
 def _state(lab: Lab, need: str, install: bool) -> ToolState:
@@ -105,7 +150,9 @@ def _state(lab: Lab, need: str, install: bool) -> ToolState:
 
 def _with_version(prepared: Prepared) -> Prepared:
     if prepared.system.version is None:
-        return prepared
+        needs = prepared.hostings[prepared.system.main].platform.needs
+        said = [f"{need} {prepared.tools[need]}" for need in needs if prepared.tools.get(need)]
+        return Prepared(**{**prepared.__dict__, "version": ", ".join(said) or None})
     version = toolbox.read_version(
         prepared.system.version, prepared.paths, lambda word: substitute([word], prepared.places())[0]
     )

@@ -103,9 +103,34 @@ class Part(Strict):
     """One process of a system. The part called `main`, or the only one, is the one whose end or service is measured."""
 
     role: str = Field("system", description="what its resources are accounted to, such as system, sidecar, database")
-    command: Command
+    command: Command | None = Field(None, description="its program and arguments, where it has one program only")
+    platform: Name = Field("native", description="what it runs on; a variant may name another platform")
+    artefacts: dict[Name, str] = Field(
+        {}, description="its program by kind (native, wasi, wasi-http …); the platform takes the kind it runs best"
+    )
+    arguments: list[str] = Field([], description="of the program, after `artefacts`")
+    folders: dict[str, str] = Field({}, description="paths as the program sees them, and the folders that they are")
+    address: str | None = Field(
+        None, description="where it serves, such as {host}:{port}, for platforms that open the port themselves"
+    )
     env: Environment = {}
     ready: Ready | None = None
+
+    @model_validator(mode="after")
+    def _one_program(self) -> Part:
+        if (self.command is None) == (not self.artefacts):
+            raise problem("a part has either a command or artefacts", "write one of `command:` and `artefacts:`")
+        if self.command is not None and self.arguments:
+            raise problem("the arguments of a command stand in it", "move them to `command:`", "arguments")
+        return self
+
+    def programs(self) -> dict[str, str]:
+        """Its program by kind; that of a command is native."""
+        return {"native": self.command[0]} if self.command else self.artefacts
+
+    def words(self) -> list[str]:
+        """The arguments of its program."""
+        return self.command[1:] if self.command else self.arguments
 
 
 class Stop(Strict):
@@ -122,6 +147,7 @@ class Variant(Strict):
     about: str | None = None
     parameters: dict[Parameter, Scalar] = {}
     env: Environment = Field({}, description="added to every part's environment")
+    platform: Name | None = Field(None, description="what the main part runs on")
 
 
 class System(Strict):
@@ -145,6 +171,11 @@ class System(Strict):
     def main(self) -> str:
         """The name of the part that is measured as the system's own end or service."""
         return "main" if "main" in self.parts else next(iter(self.parts))
+
+    def platform_of(self, part: str, variant: str | None) -> str:
+        """The platform that a part runs on in a variant."""
+        other = self.variants[variant].platform if variant and part == self.main else None
+        return other or self.parts[part].platform
 
     @model_validator(mode="after")
     def _has_main(self) -> System:

@@ -82,6 +82,10 @@ pub struct Settings {
     /// Which control group to use
     #[arg(long, value_enum, default_value = "auto")]
     pub cgroup: CgroupChoice,
+    /// Count only what is in the group that the variable BAKEOFF_GROUP names; the rest of the tree, such as a container's
+    /// client, starts it there, is ended with it, and is not counted
+    #[arg(long)]
+    pub inner_group: bool,
     /// Folder that is made before and removed after, whatever happens
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
@@ -194,6 +198,9 @@ impl Settings {
         }
         if self.stdout.is_some() && self.stdout == self.stderr {
             return usage("--stdout and --stderr name one file; give two files");
+        }
+        if self.inner_group && self.cgroup == CgroupChoice::None {
+            return usage("--inner-group needs a control group; leave --cgroup none away");
         }
         if self.command.first().is_some_and(String::is_empty) {
             return usage("the command is empty; give its name after --");

@@ -2,18 +2,19 @@
 
 use crate::args::Settings;
 use crate::failure::Failure;
-use crate::name::{NAMESPACE_VARIABLE, TREE_VARIABLE, TreeName, pid_namespace};
+use crate::cgroup::Group;
+use crate::name::{GROUP_VARIABLE, NAMESPACE_VARIABLE, TREE_VARIABLE, TreeName, pid_namespace};
 use crate::spawn::{Launch, find_program};
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Prepares the start of the command as a tree of this name. `binds_cpus` is whether the child binds its CPUs itself.
+/// Prepares the start of the command as a tree of this name in a group. Without one the child binds its CPUs itself.
 ///
 /// # Errors
 /// When the program is not found.
-pub fn prepare(settings: &Settings, name: &TreeName, binds_cpus: bool) -> Result<Launch, Failure> {
-    let environment = environment(settings, name);
+pub fn prepare(settings: &Settings, name: &TreeName, group: &dyn Group) -> Result<Launch, Failure> {
+    let environment = environment(settings, name, group.inner());
     let path = environment.get(&OsString::from("PATH")).and_then(|path| path.to_str());
     let program = find_program(&settings.command[0], path).map_err(Failure::CannotRun)?;
     let c_string = |bytes: Vec<u8>| {
@@ -30,15 +31,18 @@ pub fn prepare(settings: &Settings, name: &TreeName, binds_cpus: bool) -> Result
             .collect::<Result<_, _>>()?,
         environment: variables.map(c_string).collect::<Result<_, _>>()?,
         cwd: settings.cwd.clone().map(|path| c_string(path.into_os_string().into_vec())).transpose()?,
-        cpus: settings.cpus.clone().filter(|_| binds_cpus),
+        cpus: settings.cpus.clone().filter(|_| group.version() == "none"),
     })
 }
 
-fn environment(settings: &Settings, name: &TreeName) -> BTreeMap<OsString, OsString> {
+fn environment(settings: &Settings, name: &TreeName, inner: Option<&str>) -> BTreeMap<OsString, OsString> {
     let mut environment: BTreeMap<OsString, OsString> =
         if settings.clear_env { BTreeMap::new() } else { std::env::vars_os().collect() };
     environment.extend(settings.env.iter().map(|(key, value)| (key.into(), value.into())));
     environment.insert(TREE_VARIABLE.into(), name.to_string().into());
+    if let Some(group) = inner {
+        environment.insert(GROUP_VARIABLE.into(), group.into());
+    }
     if let Some(number) = pid_namespace("self") {
         environment.insert(NAMESPACE_VARIABLE.into(), number.to_string().into());
     }
@@ -48,6 +52,7 @@ fn environment(settings: &Settings, name: &TreeName) -> BTreeMap<OsString, OsStr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cgroup::NoGroup;
     use clap::Parser;
 
     #[test]
@@ -55,7 +60,7 @@ mod tests {
         let line =
             ["bakeoff-exec", "--clear-env", "--env", "A=1=2", "--env", "PATH=/bin", "--", "sh", "-c", "x"];
         let name = TreeName::own(0);
-        let launch = prepare(&Settings::parse_from(line), &name, true).unwrap();
+        let launch = prepare(&Settings::parse_from(line), &name, &NoGroup).unwrap();
         let texts: Vec<&str> = launch.environment.iter().map(|text| text.to_str().unwrap()).collect();
         assert_eq!(texts[0], "A=1=2");
         assert_eq!(texts[1], format!("BAKEOFF_TREE={name}"));

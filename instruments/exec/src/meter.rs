@@ -78,8 +78,9 @@ impl<'a> Meter<'a> {
     }
 
     /// Takes a sample.
-    pub fn sample(&mut self, tree: &Tree) {
+    pub fn sample(&mut self, tree: &mut Tree) {
         let now_ns = clock::now_ns();
+        tree.look_inside();
         let (memory, processes) = self.look(tree);
         let t_s = clock::seconds_between(self.start_ns, now_ns);
         if self.series.add(t_s, clock::seconds(tree.cpu_ns()), memory, processes) {

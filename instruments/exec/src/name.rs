@@ -4,6 +4,8 @@ use crate::process;
 
 /// Variable that every process of a tree inherits; its value is the tree's name.
 pub const TREE_VARIABLE: &str = "BAKEOFF_TREE";
+/// Variable with the path of the group in which a platform puts what is to be counted, from the top of each hierarchy.
+pub const GROUP_VARIABLE: &str = "BAKEOFF_GROUP";
 /// Variable with the number of the process namespace in which the name's process id means something.
 pub const NAMESPACE_VARIABLE: &str = "BAKEOFF_TREE_NAMESPACE";
 

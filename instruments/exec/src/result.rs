@@ -95,6 +95,8 @@ pub struct Accounting {
     pub memory: &'static str,
     /// Where switches and faults come from.
     pub switches_and_faults: &'static str,
+    /// The inner group, if only what is in it was counted.
+    pub inner_group: Option<String>,
 }
 
 /// The result of a trial.

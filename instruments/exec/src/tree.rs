@@ -9,6 +9,7 @@ use crate::process;
 use crate::tally::Tally;
 use bakeoff_share::clock;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -49,6 +50,8 @@ pub struct Tree<'a> {
     /// The root's end.
     pub root_end: Option<RootEnd>,
     childless: bool,
+    /// With an inner group: the last look at each process that was ever seen in it.
+    inside: BTreeMap<i32, Tally>,
     /// What the group had used before this tree.
     cpu_before_ns: u64,
     memory_kills_before: u64,
@@ -64,6 +67,7 @@ impl<'a> Tree<'a> {
             largest_process: 0,
             root_end: None,
             childless: false,
+            inside: BTreeMap::new(),
             cpu_before_ns: group.cpu().map_or(0, |cpu| cpu.total_ns),
             memory_kills_before: group.memory_kills(),
             group,
@@ -85,7 +89,9 @@ impl<'a> Tree<'a> {
                         continue;
                     }
                     self.reaped = self.reaped.plus(&Tally::from_rusage(&usage));
-                    self.largest_process = self.largest_process.max(usage.ru_maxrss as u64 * 1024);
+                    if self.group.inner().is_none() {
+                        self.largest_process = self.largest_process.max(usage.ru_maxrss as u64 * 1024);
+                    }
                     if pid == self.root {
                         self.root_end = Some(RootEnd { status, at_ns });
                     }
@@ -123,16 +129,19 @@ impl<'a> Tree<'a> {
     pub fn count(&self) -> usize {
         match self.group.version() {
             "none" => self.alive().len(),
-            _ => self.group.pids().len(),
+            _ => self.group.counted_pids().len(),
         }
     }
 
     /// What the tree has used so far. The group knows the CPU time of everything that ever was in it; the rest is the sum of
     /// what has been waited for and what lives.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&mut self) -> Tally {
         let cpu = self.group.cpu();
         let mut tally = self.reaped;
-        if !self.childless {
+        if self.group.inner().is_some() {
+            self.look_inside();
+            tally = self.inside.values().fold(Tally::default(), |sum, one| sum.plus(one));
+        } else if !self.childless {
             for pid in self.alive() {
                 tally = tally.plus(&process::tally_of(pid).unwrap_or_default());
             }
@@ -145,8 +154,19 @@ impl<'a> Tree<'a> {
         tally.split_exactly()
     }
 
+    /// Looks at the processes of the inner group. Others wait for those that end, so that the last look is all we have.
+    pub fn look_inside(&mut self) {
+        if self.group.inner().is_some() {
+            for pid in self.group.counted_pids() {
+                if let Some(tally) = process::tally_of(pid) {
+                    self.inside.insert(pid, tally);
+                }
+            }
+        }
+    }
+
     /// CPU time so far in nanoseconds, as cheaply as can be told.
-    pub fn cpu_ns(&self) -> u64 {
+    pub fn cpu_ns(&mut self) -> u64 {
         match self.group.cpu() {
             Some(cpu) => cpu.total_ns.saturating_sub(self.cpu_before_ns),
             None => self.tally().cpu_ns,

@@ -182,7 +182,7 @@ impl Trial<'_> {
         }
         let now_ns = clock::now_ns();
         if now_ns >= self.meter.next_sample_ns() {
-            self.meter.sample(&self.tree);
+            self.meter.sample(&mut self.tree);
             if self.stop.is_none() && self.tree.hit_memory_limit() {
                 self.begin_stop(Outcome::MemoryLimit, Duration::ZERO);
             }
@@ -335,6 +335,7 @@ fn accounting(group: &dyn Group, cgroup_missing: Option<String>) -> Accounting {
     let by_wait = "proportion in wait4's rusage of what has ended and /proc of what lives";
     let (cpu, cpu_split) = match group.version() {
         "v2" => ("cgroup cpu.stat", "cgroup cpu.stat"),
+        "v1" if group.inner().is_some() => ("cgroup cpuacct.usage", "cgroup cpuacct.usage_user and usage_sys"),
         "v1" => ("cgroup cpuacct.usage", by_wait),
         _ => ("wait4's rusage of what has ended and was waited for, CPU clocks of what lives", by_wait),
     };
@@ -344,6 +345,10 @@ fn accounting(group: &dyn Group, cgroup_missing: Option<String>) -> Accounting {
         cpu,
         cpu_split,
         memory: memory::accounting(group),
-        switches_and_faults: "wait4's rusage of what has ended and was waited for, /proc of what lives",
+        switches_and_faults: match group.inner() {
+            None => "wait4's rusage of what has ended and was waited for, /proc of what lives",
+            Some(_) => "/proc, at the last look at each process of the inner group",
+        },
+        inner_group: group.inner().map(str::to_owned),
     }
 }

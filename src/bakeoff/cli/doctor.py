@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from bakeoff import doctor as examiner
 from bakeoff.cli.app import AsJson, Where, app, out, print_json
-from bakeoff.errors import Exit
+from bakeoff.errors import BadInput, Exit
 
 
 @app.command()
@@ -22,6 +23,8 @@ def doctor(
 ) -> None:
     """Say what this machine can measure and what not, with the mend for each."""
     checks = examiner.examine()
+    with suppress(BadInput):  # outside of a lab there are no platforms to look at
+        checks += examiner.examine_platforms(Where.lab())
     if experiment is not None:
         checks += examiner.examine_systems(Where.lab(), experiment)
     if as_json:

@@ -114,7 +114,8 @@ def _show_system(lab: Lab, name: str, as_json: bool) -> None:
     facts.add_row("folder", str(lab.system_folders[name].relative_to(lab.root)))
     facts.add_row("needs", ", ".join(system.needs) or "nothing")
     for part, each in system.parts.items():
-        facts.add_row(f"part {part}", " ".join(each.command))
+        programs = " or ".join(each.programs().values())
+        facts.add_row(f"part {part}", f"{' '.join([programs, *each.words()])} (platform {each.platform})")
     facts.add_row("variants", ", ".join(system.variants) or "none")
     out.print(facts)
 

@@ -16,7 +16,9 @@ from bakeoff.instruments import Watched
 from bakeoff.names import Scalar
 from bakeoff.places import HERE, Place
 from bakeoff.plan import Trial
+from bakeoff.platforms import Program
 from bakeoff.prepare import Prepared, substitute
+from bakeoff.procedure import Limits
 from bakeoff.system import Part
 
 LOG_KINDS = ("stdout", "stderr")
@@ -48,15 +50,30 @@ class Task:
         """The parameters that are numbers."""
         return {key: float(value) for key, value in self.values.items() if isinstance(value, int | float)}
 
-    def watched(self, name: str, part: Part, **settings: object) -> Watched:
-        """A part's command as the instrument is to run it, with a clean environment."""
-        system = self.prepared.system
+    def program(self, name: str, part: Part) -> Program:
+        """A part's program with all parameters filled in."""
+        system, hosting = self.prepared.system, self.prepared.hostings[name]
         variant = system.variants[self.prepared.variant].env if self.prepared.variant else {}
-        own = {key: substitute([value], self.values)[0] for key, value in {**part.env, **variant}.items()}
+        fill = lambda text: substitute([text], self.values)[0]  # noqa: E731
+        return Program(
+            hosting.kind,
+            fill(part.programs()[hosting.kind]),
+            tuple(fill(word) for word in part.words()),
+            {key: fill(value) for key, value in {**part.env, **variant}.items()},
+            {inside: fill(outside) for inside, outside in part.folders.items()},
+            fill(part.address) if part.address else None,
+        )
+
+    def watched(self, name: str, part: Part, limits: Limits | None = None, **settings: object) -> Watched:
+        """A part on its platform as the instrument is to run it, with a clean environment."""
+        system, hosting, limits = self.prepared.system, self.prepared.hostings[name], limits or Limits()
+        launch = hosting.platform.launch(self.program(name, part), hosting.made, limits, self.prepared.paths)
         return Watched(
-            substitute(part.command, self.values),
+            launch.command,
             cwd=self.prepared.out or self.prepared.folder,
-            env=self.environment | own,
+            env=self.environment | launch.env,
+            limits=Limits() if launch.holds_limits else limits,
+            inner_group=launch.inner_group,
             clear_env=True,
             stop_signal=system.stop.signal,
             grace=system.stop.grace,

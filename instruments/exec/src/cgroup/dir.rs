@@ -122,7 +122,8 @@ pub fn find_groups(mount: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn subfolders(group: &Path) -> Vec<PathBuf> {
+/// The groups directly below a group.
+pub fn subfolders(group: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(group).into_iter().flatten().flatten();
     entries
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))

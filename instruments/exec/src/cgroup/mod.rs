@@ -8,6 +8,7 @@ mod v2;
 
 pub use dir::{find_groups, group_pids, remove_group};
 pub use mounts::Hierarchies;
+pub use none::NoGroup;
 
 use crate::args::CgroupChoice;
 use crate::failure::Failure;
@@ -17,6 +18,11 @@ use std::os::fd::RawFd;
 
 /// The folder, in every hierarchy that is used, in which our groups stand.
 pub const OUR_FOLDER: &str = "bakeoff";
+
+/// Where the root process of a tree with an inner group is: the tools that start what is counted.
+const CLIENT_FOLDER: &str = "client";
+/// The inner group: what is counted, and what the limits hold.
+const SYSTEM_FOLDER: &str = "system";
 
 /// CPU time of a group and of all that has ever ended in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +67,14 @@ pub trait Group {
     fn reset_high_water(&mut self) -> bool;
     /// All processes in the group and in groups below it.
     fn pids(&self) -> Vec<i32>;
+    /// The path of the inner group from the top of each hierarchy, if only what is in it is counted.
+    fn inner(&self) -> Option<&str> {
+        None
+    }
+    /// The processes that are counted.
+    fn counted_pids(&self) -> Vec<i32> {
+        self.pids()
+    }
     /// How many processes the kernel has killed for want of memory within the limit.
     fn memory_kills(&self) -> u64;
     /// Kills everything in the group in such a way that forking does not help it.
@@ -77,28 +91,38 @@ pub struct Opened {
     pub missing: Option<String>,
 }
 
-/// Makes a group of the chosen kind with the limits in force.
+/// Makes a group of the chosen kind with the limits in force; with `inner` an inner group is what is counted.
 ///
 /// # Errors
 /// When the chosen kind, or a limit, cannot be had.
-pub fn open(choice: CgroupChoice, limits: &Limits, name: &TreeName) -> Result<Opened, Failure> {
+pub fn open(
+    choice: CgroupChoice,
+    limits: &Limits,
+    name: &TreeName,
+    inner: bool,
+) -> Result<Opened, Failure> {
     if choice == CgroupChoice::None {
         return without(limits, "--cgroup none", None);
     }
     let hierarchies = Hierarchies::of_this_process().map_err(Failure::cannot("cannot read /proc/self"))?;
     match choice {
-        CgroupChoice::V2 => made(v2::V2::make(&hierarchies, limits, name, false), "v2"),
-        CgroupChoice::V1 => made(v1::V1::make(&hierarchies, limits, name), "v1"),
+        CgroupChoice::V2 => made(v2::V2::make(&hierarchies, limits, name, inner, false), "v2"),
+        CgroupChoice::V1 => made(v1::V1::make(&hierarchies, limits, name, inner), "v1"),
         _ => {
-            let why_not_v2 = match v2::V2::make(&hierarchies, limits, name, true) {
+            let why_not_v2 = match v2::V2::make(&hierarchies, limits, name, inner, true) {
                 Ok(group) => return Ok(Opened { group: Box::new(group), missing: None }),
                 Err(why) => why,
             };
-            let why_not_v1 = match v1::V1::make(&hierarchies, limits, name) {
+            let why_not_v1 = match v1::V1::make(&hierarchies, limits, name, inner) {
                 Ok(group) => return Ok(Opened { group: Box::new(group), missing: None }),
                 Err(why) => why,
             };
             let why = format!("v2: {why_not_v2}; v1: {why_not_v1}");
+            if inner {
+                return Err(Failure::CannotRun(format!(
+                    "--inner-group needs a control group, and there is none ({why}); run as root"
+                )));
+            }
             without(limits, &why, Some(why.clone()))
         }
     }

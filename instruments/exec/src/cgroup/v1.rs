@@ -6,6 +6,7 @@ use super::{CpuReading, Entry, Group, MemoryReading};
 use crate::limits::{CPU_PERIOD_US, Limits};
 use crate::name::TreeName;
 use crate::process::field;
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -16,11 +17,19 @@ use std::time::Duration;
 pub struct V1 {
     /// The tree's name.
     name: TreeName,
+    /// The path of the inner group, if there is one.
+    inner: Option<String>,
+    /// Where others make groups of this tree: in the hierarchies that we do not use.
+    elsewhere: Vec<PathBuf>,
+    /// The most processes that were seen to be killed for want of memory; a group takes its count with it when it goes.
+    kills: Cell<u64>,
     /// The groups, each once, even where controllers share a hierarchy. The first accounts CPU time.
     folders: Vec<PathBuf>,
     /// Their files that take new members, in the same order.
     members: Vec<File>,
     usage: Gauge,
+    /// User and system time in nanoseconds, where the kernel has them.
+    split: Option<(Gauge, Gauge)>,
     /// The kernel's memory; missing where the kernel was told not to account it.
     kernel: Option<Gauge>,
     memory_stat: Gauge,
@@ -32,23 +41,37 @@ pub struct V1 {
 
 impl V1 {
     /// Makes the groups: CPU accounting and memory always, others for the limits that need them.
-    pub fn make(hierarchies: &Hierarchies, limits: &Limits, name: &TreeName) -> Result<Self, String> {
+    ///
+    /// An inner group has the same path in all hierarchies, which is why it stands below their tops.
+    pub fn make(
+        hierarchies: &Hierarchies,
+        limits: &Limits,
+        name: &TreeName,
+        inner: bool,
+    ) -> Result<Self, String> {
         let mut folders: Vec<PathBuf> = Vec::new();
-        let made = Self::make_folders(hierarchies, limits, name, &mut folders).and_then(|memory| {
+        let made = Self::make_folders(hierarchies, limits, name, inner, &mut folders).and_then(|memory| {
             let open = |folder: &Path, file: &str| {
                 Gauge::open(folder, file).ok_or_else(|| format!("{} has no {file}", folder.display()))
             };
             let join = |folder: &PathBuf| {
-                let path = folder.join("cgroup.procs");
+                let path = client(folder, inner).join("cgroup.procs");
                 File::options()
                     .write(true)
                     .open(&path)
                     .map_err(|error| format!("{}: {error}", path.display()))
             };
+            let cpuacct = counted(&folders[0], inner);
             Ok(Self {
+                inner: inner.then(|| format!("/{}/{name}/{}", super::OUR_FOLDER, super::SYSTEM_FOLDER)),
+                elsewhere: if inner { elsewhere(hierarchies, name, &folders) } else { Vec::new() },
+                kills: Cell::new(0),
                 name: name.clone(),
                 members: folders.iter().map(join).collect::<Result<_, _>>()?,
-                usage: open(&folders[0], "cpuacct.usage")?,
+                usage: open(&cpuacct, "cpuacct.usage")?,
+                split: Gauge::open(&cpuacct, "cpuacct.usage_user")
+                    .zip(Gauge::open(&cpuacct, "cpuacct.usage_sys"))
+                    .filter(|_| inner),
                 kernel: Gauge::open(&memory, "memory.kmem.usage_in_bytes"),
                 memory_stat: open(&memory, "memory.stat")?,
                 memory,
@@ -67,6 +90,7 @@ impl V1 {
         hierarchies: &Hierarchies,
         limits: &Limits,
         name: &TreeName,
+        inner: bool,
         folders: &mut Vec<PathBuf>,
     ) -> Result<PathBuf, String> {
         let mut make = |controller: &str| -> Result<PathBuf, String> {
@@ -74,9 +98,9 @@ impl V1 {
                 .v1
                 .get(controller)
                 .ok_or_else(|| format!("the controller {controller} is not mounted"))?;
-            let folder = place.own.join(super::OUR_FOLDER).join(name.to_string());
+            let parent = if inner { place.mount.clone() } else { place.own.clone() };
+            let folder = parent.join(super::OUR_FOLDER).join(name.to_string());
             if !folders.contains(&folder) {
-                let parent = place.own.clone();
                 let is_cpuset =
                     hierarchies.v1.get("cpuset").is_some_and(|cpuset| cpuset.mount == place.mount);
                 let prepare = |ours: &Path, group: &Path| {
@@ -86,9 +110,17 @@ impl V1 {
                         Ok(())
                     }
                 };
-                folders.push(dir::make(&place.own, name, prepare)?);
+                folders.push(dir::make(&parent, name, prepare)?);
+                if inner {
+                    for below in [client(&folder, true), counted(&folder, true)] {
+                        fs::create_dir(&below).map_err(|error| format!("{}: {error}", below.display()))?;
+                        if is_cpuset {
+                            inherit_cpuset(&parent, &below).map_err(|error| error.to_string())?;
+                        }
+                    }
+                }
             }
-            Ok(folder)
+            Ok(counted(&folder, inner))
         };
         make("cpuacct")?;
         let memory = make("memory")?;
@@ -113,9 +145,27 @@ impl V1 {
         Ok(memory)
     }
 
-    fn oom_control(&self) -> String {
-        dir::read(&self.memory, "memory.oom_control")
-    }
+}
+
+/// The group that is counted.
+fn counted(folder: &Path, inner: bool) -> PathBuf {
+    if inner { folder.join(super::SYSTEM_FOLDER) } else { folder.to_owned() }
+}
+
+/// The group that the root process joins.
+fn client(folder: &Path, inner: bool) -> PathBuf {
+    if inner { folder.join(super::CLIENT_FOLDER) } else { folder.to_owned() }
+}
+
+fn elsewhere(hierarchies: &Hierarchies, name: &TreeName, ours: &[PathBuf]) -> Vec<PathBuf> {
+    let group = |mount: PathBuf| mount.join(super::OUR_FOLDER).join(name.to_string());
+    hierarchies.mounts().into_iter().map(group).filter(|folder| !ours.contains(folder)).collect()
+}
+
+/// How many processes were killed for want of memory in a group and in those below it.
+fn kills_below(group: &Path) -> u64 {
+    let own = field(&dir::read(group, "memory.oom_control"), "\noom_kill ").unwrap_or(0);
+    own + dir::subfolders(group).iter().map(|below| kills_below(below)).sum::<u64>()
 }
 
 /// A new group of version 1 has no CPUs and no memory nodes until it is given some.
@@ -139,7 +189,8 @@ impl Group for V1 {
     }
 
     fn cpu(&self) -> Option<CpuReading> {
-        Some(CpuReading { total_ns: self.usage.number()?, split_ns: None })
+        let split_ns = self.split.as_ref().and_then(|(user, system)| user.number().zip(system.number()));
+        Some(CpuReading { total_ns: self.usage.number()?, split_ns })
     }
 
     fn memory(&self) -> Option<MemoryReading> {
@@ -163,8 +214,17 @@ impl Group for V1 {
         dir::group_pids(&self.folders[0])
     }
 
+    fn inner(&self) -> Option<&str> {
+        self.inner.as_deref()
+    }
+
+    fn counted_pids(&self) -> Vec<i32> {
+        dir::group_pids(&counted(&self.folders[0], self.inner.is_some()))
+    }
+
     fn memory_kills(&self) -> u64 {
-        field(&self.oom_control(), "\noom_kill ").unwrap_or(0)
+        self.kills.set(self.kills.get().max(kills_below(&self.memory)));
+        self.kills.get()
     }
 
     fn kill_all(&mut self) {
@@ -181,7 +241,9 @@ impl Group for V1 {
 
     fn remove(&mut self) -> Vec<String> {
         self.members.clear();
-        std::mem::take(&mut self.folders).iter().flat_map(|folder| dir::remove_group(folder)).collect()
+        let mut folders = std::mem::take(&mut self.folders);
+        folders.append(&mut self.elsewhere);
+        folders.iter().flat_map(|folder| dir::remove_group(folder)).collect()
     }
 }
 
@@ -233,7 +295,7 @@ mod tests {
         let scratch = Scratch::new("v1-missing");
         let mut found = fake(&scratch);
         found.v1.remove("memory");
-        let why = V1::make(&found, &Limits::default(), &TreeName::own(9)).err().unwrap();
+        let why = V1::make(&found, &Limits::default(), &TreeName::own(9), false).err().unwrap();
         assert!(why.contains("memory"), "{why}");
         // What had been made is gone.
         assert!(!scratch.0.join("cpuacct/bakeoff").exists());
@@ -242,7 +304,7 @@ mod tests {
     #[test]
     fn a_strange_folder_is_refused_and_cleaned() {
         let scratch = Scratch::new("v1-strange");
-        let why = V1::make(&fake(&scratch), &Limits::default(), &TreeName::own(9)).err().unwrap();
+        let why = V1::make(&fake(&scratch), &Limits::default(), &TreeName::own(9), false).err().unwrap();
         assert!(why.contains("cgroup.procs"), "{why}");
         assert!(!scratch.0.join("memory/bakeoff").exists());
     }

@@ -6,7 +6,8 @@ use super::{CpuReading, Entry, Group, MemoryReading};
 use crate::limits::{CPU_PERIOD_US, Limits};
 use crate::name::TreeName;
 use crate::process::field;
-use std::fs::File;
+use std::cell::Cell;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -15,6 +16,12 @@ use std::path::{Path, PathBuf};
 /// A tree's group in the hierarchy of version 2.
 pub struct V2 {
     folder: PathBuf,
+    /// The group that is counted: the inner one, if there is one.
+    counted: PathBuf,
+    /// The path of the inner group, if there is one.
+    inner: Option<String>,
+    /// The most processes that were seen to be killed for want of memory.
+    kills: Cell<u64>,
     /// The folder, open, for birth into it.
     handle: File,
     members: File,
@@ -32,6 +39,7 @@ impl V2 {
         hierarchies: &Hierarchies,
         limits: &Limits,
         name: &TreeName,
+        inner: bool,
         memory_needed: bool,
     ) -> Result<Self, String> {
         let place = hierarchies.v2.as_ref().ok_or("it is not mounted")?;
@@ -49,25 +57,37 @@ impl V2 {
         }
         let prepare = |ours: &Path, _: &Path| enable(&parent, &wanted).and_then(|()| enable(ours, &wanted));
         let folder = dir::make(&parent, name, prepare)?;
-        let made = Self::open(&folder).and_then(|group| limit(&folder, limits).map(|()| group));
+        let path = format!("/{}", folder.strip_prefix(&place.mount).unwrap_or(&folder).display());
+        let made = if inner { divide(&folder, &wanted) } else { Ok((folder.clone(), folder.clone())) };
+        let made = made.and_then(|(client, counted)| {
+            limit(&counted, limits)?;
+            Self::open(&folder, &client, counted)
+        });
+        let made = made.map(|group| Self {
+            inner: inner.then(|| format!("{path}/{}", super::SYSTEM_FOLDER)),
+            ..group
+        });
         made.map_err(|error| {
             dir::remove_group(&folder);
             error.to_string()
         })
     }
 
-    fn open(folder: &Path) -> io::Result<Self> {
-        let path = folder.join("cgroup.procs");
+    fn open(folder: &Path, client: &Path, counted: PathBuf) -> io::Result<Self> {
+        let path = client.join("cgroup.procs");
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         Ok(Self {
-            handle: File::open(folder)?,
+            inner: None,
+            kills: Cell::new(0),
+            handle: File::open(client)?,
             members: File::options().write(true).open(&path).map_err(named)?,
-            cpu_stat: Gauge::open(folder, "cpu.stat").ok_or(io::ErrorKind::NotFound)?,
-            charged: Gauge::open(folder, "memory.current"),
-            memory_stat: Gauge::open(folder, "memory.stat"),
-            peak: open_peak(folder),
+            cpu_stat: Gauge::open(&counted, "cpu.stat").ok_or(io::ErrorKind::NotFound)?,
+            charged: Gauge::open(&counted, "memory.current"),
+            memory_stat: Gauge::open(&counted, "memory.stat"),
+            peak: open_peak(&counted),
             _claim: Claim::on(folder),
             folder: folder.to_owned(),
+            counted,
         })
     }
 }
@@ -85,6 +105,15 @@ fn parent_for_groups(place: &Place) -> PathBuf {
         Some(parent) if place.own != place.mount => parent.to_owned(),
         _ => place.own.clone(),
     }
+}
+
+/// Makes the groups of the client and of what is counted; a group with groups below it has no processes of its own.
+fn divide(folder: &Path, controllers: &[&str]) -> io::Result<(PathBuf, PathBuf)> {
+    let (client, counted) = (folder.join(super::CLIENT_FOLDER), folder.join(super::SYSTEM_FOLDER));
+    enable(folder, controllers)?;
+    fs::create_dir(&client)?;
+    fs::create_dir(&counted)?;
+    Ok((client, counted))
 }
 
 /// Lets the groups below `group` use the controllers.
@@ -161,9 +190,19 @@ impl Group for V2 {
         dir::group_pids(&self.folder)
     }
 
+    fn inner(&self) -> Option<&str> {
+        self.inner.as_deref()
+    }
+
+    fn counted_pids(&self) -> Vec<i32> {
+        dir::group_pids(&self.counted)
+    }
+
     fn memory_kills(&self) -> u64 {
-        let events = dir::read(&self.folder, "memory.events");
-        field(&events, "oom_kill ").unwrap_or(0)
+        // The events of groups below count too.
+        let events = dir::read(&self.counted, "memory.events");
+        self.kills.set(self.kills.get().max(field(&events, "oom_kill ").unwrap_or(0)));
+        self.kills.get()
     }
 
     fn kill_all(&mut self) {
@@ -189,7 +228,6 @@ mod tests {
     use super::dir::tests::Scratch;
     use super::*;
     use crate::args::CpuList;
-    use std::fs;
 
     fn place(scratch: &Scratch, own: &str) -> Hierarchies {
         let own = scratch.0.join(own);
@@ -211,7 +249,7 @@ mod tests {
         let scratch = Scratch::new("v2-missing");
         let found = place(&scratch, "user/own");
         fs::write(scratch.0.join("user/cgroup.controllers"), "cpu pids\n").unwrap();
-        let why = V2::make(&found, &Limits::default(), &TreeName::own(5), true).err().unwrap();
+        let why = V2::make(&found, &Limits::default(), &TreeName::own(5), false, true).err().unwrap();
         assert!(why.contains("memory"), "{why}");
     }
 
@@ -238,6 +276,24 @@ mod tests {
     }
 
     #[test]
+    fn an_inner_group_is_counted() {
+        let scratch = Scratch::new("v2-inner");
+        let (client, counted) = divide(&scratch.0, &["memory"]).unwrap();
+        assert_eq!(dir::read(&scratch.0, "cgroup.subtree_control"), "+memory");
+        for (folder, pid, usage) in [(&client, "1\n", 100), (&counted, "2\n", 300)] {
+            fs::write(folder.join("cgroup.procs"), pid).unwrap();
+            fs::write(folder.join("cpu.stat"), format!("usage_usec {usage}\n")).unwrap();
+        }
+        fs::write(scratch.0.join("cgroup.procs"), "").unwrap();
+        let group = V2::open(&scratch.0, &client, counted).unwrap();
+        assert_eq!(group.cpu().unwrap().total_ns, 300_000);
+        assert_eq!(group.counted_pids(), [2]);
+        let mut all = group.pids();
+        all.sort_unstable();
+        assert_eq!(all, [1, 2]);
+    }
+
+    #[test]
     fn a_group_is_read() {
         let scratch = Scratch::new("v2-read");
         let files = [
@@ -251,7 +307,7 @@ mod tests {
         for (file, text) in files {
             fs::write(scratch.0.join(file), text).unwrap();
         }
-        let group = V2::open(&scratch.0).unwrap();
+        let group = V2::open(&scratch.0, &scratch.0, scratch.0.clone()).unwrap();
         assert_eq!(
             group.cpu().unwrap(),
             CpuReading { total_ns: 300_000, split_ns: Some((200_000, 100_000)) }
