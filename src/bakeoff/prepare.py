@@ -76,14 +76,14 @@ def prepare(lab: Lab, name: str, *, install: bool, build: bool = True) -> Prepar
         return Prepared(status="unavailable", reason=system.unavailable, **common)
     variant = name.partition(":")[2] or None
     platforms = {part: lab.platform(system.platform_of(part, variant)) for part in system.parts}
-    needs = [*system.needs, *(need for platform in platforms.values() for need in platform.needs)]
+    needs = [*system.needs, *(need for each in platforms.values() for need in each.needs)]
     states = [_state(lab, need, install) for need in dict.fromkeys(needs)]
     missing = [state.reason for state in states if state.reason]
     if missing:
         return Prepared(status="unavailable", reason="; ".join(missing), **common)
     common["tools"] = {state.name: state.version or "" for state in states}
     common["paths"] = [path for state in states for path in state.paths]
-    lacking = [platform.missing(common["paths"]) for platform in platforms.values()]
+    lacking = [each.missing(common["paths"]) for each in platforms.values()]
     if any(lacking):
         return Prepared(status="unavailable", reason="; ".join(filter(None, lacking)), **common)
     key = content_key(system, folder, [state for state in states if state.name in system.needs])
@@ -107,16 +107,16 @@ def prepare(lab: Lab, name: str, *, install: bool, build: bool = True) -> Prepar
 def _hosted(prepared: Prepared, platforms: dict[str, Platform], build: bool) -> Prepared:
     """Makes for each part what its platform makes before any start; the receipt and the key tell of it."""
     hostings: dict[str, Hosting] = {}
-    for name, platform in platforms.items():
+    for name, chosen in platforms.items():
         programs = {
             kind: substitute([text], prepared.places())[0]
             for kind, text in prepared.system.parts[name].programs().items()
             if set(PLACEHOLDER.findall(text)) <= set(prepared.places())  # else a trial's parameters choose it
         }
         try:
-            hostings[name] = hosting.host(platform, programs, prepared.paths, build)
+            hostings[name] = hosting.host(chosen, programs, prepared.paths, build)
         except CannotRun as error:
-            reason = f"{platform.title}: {error}"
+            reason = f"{chosen.title}: {error}"
             return Prepared(**{**prepared.__dict__, "status": "unavailable", "reason": reason})
     made = {part: each.made for part, each in hostings.items() if each.made is not None}
     changes: dict[str, Any] = {"hostings": hostings}

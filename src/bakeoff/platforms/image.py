@@ -1,6 +1,7 @@
 """OCI images made from scratch: the same files give the same digest on every machine.
 
-The format is that of the OCI image specification 1.0: a folder with `oci-layout`, `index.json` and blobs named by digest.
+The format is that of the OCI image specification 1.0: a folder with `oci-layout`, `index.json`, and blobs named by
+their digests.
 """
 
 from __future__ import annotations

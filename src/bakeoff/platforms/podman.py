@@ -22,7 +22,7 @@ from bakeoff.toolbox import Tool
 
 STATE = "/run/bakeoff"
 IMAGE = "localhost/bakeoff:system"
-# crun refuses a machine that mounts both versions of control groups, so that of version 2 is hidden if it is only a part.
+# crun refuses a machine that mounts both versions of control groups, so version 2 is hidden where it is only a part.
 PRIVATE = f"""set -e
 mount -t tmpfs -o mode=755 bakeoff /run
 mount -t tmpfs bakeoff /dev/shm
