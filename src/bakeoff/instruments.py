@@ -164,6 +164,11 @@ class Streaming:
             return self._process.wait()
 
     @property
+    def pid(self) -> int:
+        """The instrument's process id."""
+        return self._process.pid
+
+    @property
     def alive(self) -> bool:
         """Whether the instrument still runs."""
         return self._process.poll() is None

@@ -188,7 +188,7 @@ def check_procedure(experiment: Experiment, known: set[str], file: Path) -> None
 
 def check_module(system: System, file: Path) -> None:
     """Raises BadInput if the system does not run its module by the instrument, as the procedure `wasm` wants it."""
-    first = system.parts[system.main].command[0]
+    first = (system.parts[system.main].command or [""])[0]
     if first != WASM_INSTRUMENT or len(system.parts) > 1:
         raise BadInput(
             f"the procedure wasm runs one part, by {WASM_INSTRUMENT}",

@@ -72,9 +72,9 @@ def prepare(lab: Lab, name: str, *, install: bool, build: bool = True) -> Prepar
     base = name.partition(":")[0]
     system, folder = lab.system(name), lab.system_folders[base]
     common: dict[str, Any] = {"name": name, "system": system, "folder": folder}
-    if system.unavailable:
-        return Prepared(status="unavailable", reason=system.unavailable, **common)
     variant = name.partition(":")[2] or None
+    if absent := system.unavailable or (variant and system.variants[variant].unavailable):
+        return Prepared(status="unavailable", reason=absent, **common)
     platforms = {part: lab.platform(system.platform_of(part, variant)) for part in system.parts}
     needs = [*system.needs, *(need for each in platforms.values() for need in each.needs)]
     states = [_state(lab, need, install) for need in dict.fromkeys(needs)]

@@ -148,6 +148,7 @@ class Variant(Strict):
     parameters: dict[Parameter, Scalar] = {}
     env: Environment = Field({}, description="added to every part's environment")
     platform: Name | None = Field(None, description="what the main part runs on")
+    unavailable: str | None = Field(None, description="why this variant cannot be had; it stays a row in reports")
 
 
 class System(Strict):

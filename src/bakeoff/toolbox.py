@@ -20,6 +20,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from bakeoff import cache
 from bakeoff.names import Name
 from bakeoff.quantities import Seconds, problem
+from bakeoff.runtime import Runtime
 from bakeoff.sources import feed
 from bakeoff.system import Command, Version
 from bakeoff.yamlfile import Strict
@@ -68,11 +69,12 @@ class Tool(Strict):
     )
     least: str | None = Field(None, description="lowest version that will do")
     version: Version
-    programs: list[str] = Field([], description="folders with its programs, relative to where it was installed")
+    programs: list[str] = Field([], description="folders with its programs (or patterns), in where it is installed")
     finish: list[Command] = Field(
         [],
         description="commands that finish the installation, in its folder {folder}; {recipe} is the first of `sources`",
     )
+    platforms: dict[Name, Runtime] = Field({}, description="how it runs systems, where it is a runtime")
     mend: str | None = Field(None, description="what a person can do if it cannot be had")
     timeout: Seconds = 1800.0
 
@@ -127,12 +129,13 @@ def state(name: str, load: Callable[[str], Tool], install: bool) -> ToolState:
             found = f"version {version} is too old, {tool.least} is needed" if version else "it is not on this machine"
             return ToolState(name, reason=f"{tool.title}: {found}; {tool.mend or 'install it'}")
     folder = cache.root() / "tools" / f"{name}-{_key(tool)}"
-    own = [str(folder / path) for path in tool.programs] + paths
+    own = _folders(folder, tool.programs) + paths
     if not (folder / "receipt.json").exists():
         if not install:
             return ToolState(name, reason=f"{tool.title} is not installed yet; `bakeoff setup` installs it")
         if reason := _install(tool, folder, paths):
             return ToolState(name, reason=f"{tool.title} could not be installed: {reason}")
+    own = _folders(folder, tool.programs) + paths
     version = read_version(tool.version, own)
     if version is None:
         return ToolState(
@@ -140,6 +143,11 @@ def state(name: str, load: Callable[[str], Tool], install: bool) -> ToolState:
             reason=f"{tool.title} is installed but does not say its version ({' '.join(tool.version.command)})",
         )
     return ToolState(name, version, paths=own, origin=tool.origin.registry)
+
+
+def _folders(folder: Path, patterns: list[str]) -> list[str]:
+    """The folders of programs; a pattern stands for those that are there."""
+    return [str(found) for pattern in patterns for found in sorted(folder.glob(pattern)) or [folder / pattern]]
 
 
 def environment(paths: list[str]) -> dict[str, str]:

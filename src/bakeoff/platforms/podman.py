@@ -11,17 +11,20 @@ import resource
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from bakeoff import toolbox
 from bakeoff.errors import CannotRun
-from bakeoff.platforms import image
+from bakeoff.platforms import image, runtime
 from bakeoff.platforms.platform import Launch, Made, Platform, Program
+from bakeoff.platforms.runtime import CommandLine
 from bakeoff.procedure import Limits
 from bakeoff.toolbox import Tool
 
 STATE = "/run/bakeoff"
 IMAGE = "localhost/bakeoff:system"
+MADE = "/made"
 # crun refuses a machine that mounts both versions of control groups, so version 2 is hidden where it is only a part.
 PRIVATE = f"""set -e
 mount -t tmpfs -o mode=755 bakeoff /run
@@ -113,6 +116,49 @@ class Podman(Platform):
         return variables
 
 
+class Around(Podman):
+    """A container around a runtime: the image holds the runtime with its libraries, and the artefact."""
+
+    def __init__(self, inner: CommandLine) -> None:
+        title = f"{inner.title}, in podman with runc"
+        super().__init__(
+            f"podman+{inner.name}", title, f"A container whose image holds the runtime. {inner.about}", "runc"
+        )
+        self.inner = inner
+        self.kinds, self.state, self.starts = inner.kinds, inner.state, inner.starts
+        self.needs = (*self.needs, *inner.needs)
+        self.recipe = f"{self.recipe} {inner.rules.model_dump_json()}"
+
+    def make(self, kind: str, artefact: Path, folder: Path, paths: list[str]) -> Made:
+        """The image; what the runtime compiles before any start is in it too."""
+        compiled = folder / MADE.lstrip("/")
+        compiled.mkdir()
+        inner = self.inner.make(kind, artefact, compiled, paths)
+        files = image.closure(self._runtime(paths)) | {f"/{artefact.name}": artefact}
+        files |= {f"{MADE}/{file.relative_to(compiled)}": file for file in compiled.rglob("*") if file.is_file()}
+        made = self.make_image(files, folder, paths)
+        shutil.rmtree(compiled)
+        return Made(folder, made.size, {**made.facts, **(inner.facts if inner else {})})
+
+    def launch(self, program: Program, made: Made | None, limits: Limits, paths: list[str]) -> Launch:
+        """The runtime's command line as the container's first process."""
+        inside = replace(
+            program,
+            artefact=f"/{Path(program.artefact).name}",
+            folders={path: path for path in program.folders},
+        )
+        words = self.inner.words(inside, MADE)
+        own = replace(program, env=self.inner.environment(MADE))
+        return self.container(own, made, limits, paths, [str(self._runtime(paths)), *words[1:]])
+
+    def _runtime(self, paths: list[str]) -> Path:
+        name = self.inner.rules.run[0]
+        found = shutil.which(name, path=_path(paths))
+        if found is None:
+            raise CannotRun(f"the program {name} is missing", "`bakeoff setup` installs it")
+        return Path(found)
+
+
 def _path(paths: list[str]) -> str:
     return toolbox.environment(paths)["PATH"]
 
@@ -138,4 +184,5 @@ def platforms(tools: Mapping[str, Tool]) -> list[Platform]:
     return [
         Podman("podman", "podman with runc", f"{about} runc.", "runc"),
         Podman("podman-crun", "podman with crun", f"{about} crun.", "crun"),
+        *(Around(inner) for inner in runtime.platforms(tools) if inner.is_one_program),
     ]

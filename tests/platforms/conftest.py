@@ -1,0 +1,29 @@
+"""What the tests of platforms share."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench import LAB, Bench, Unavailable
+
+
+@pytest.fixture(scope="session", params=list(LAB.platforms))
+def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """Each platform of the lab, with the subject on it; skipped with the reason where it cannot be had."""
+    folder = tmp_path_factory.getbasetemp() / "platforms"
+    folder.mkdir(exist_ok=True)
+    try:
+        return Bench(LAB.platforms[request.param], folder / request.param)
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """The subject without anything around it."""
+    folder = tmp_path_factory.getbasetemp() / "platforms"
+    folder.mkdir(exist_ok=True)
+    try:
+        return Bench(LAB.platforms["native"], folder / "bare")
+    except Unavailable as reason:
+        pytest.skip(str(reason))
