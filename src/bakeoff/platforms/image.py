@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import platform
+import struct
 import subprocess
 import tarfile
 from collections.abc import Mapping
@@ -57,15 +59,15 @@ def write(folder: Path, files: Mapping[str, Path], annotations: Mapping[str, str
 
 def closure(program: Path) -> dict[str, Path]:
     """A program with its loader and shared libraries, by the paths where it looks for them."""
-    interpreter = _said(["patchelf", "--print-interpreter", str(program)]).strip()
+    interpreter = _interpreter(program.read_bytes())
     files = {str(program): program}
-    if not interpreter:
+    if interpreter is None:
         return files  # linked statically
-    files[interpreter] = Path(interpreter)
+    files[os.path.normpath(interpreter)] = Path(interpreter)
     for line in _said([interpreter, "--list", str(program)]).splitlines():
         path = line.partition("=>")[2].strip().split(" ")[0]
         if path.startswith("/"):
-            files[path] = Path(path)
+            files[os.path.normpath(path)] = Path(path)
     return files
 
 
@@ -94,6 +96,22 @@ def _blob(folder: Path, data: bytes) -> dict[str, Any]:
 
 def _json(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _interpreter(program: bytes) -> str | None:
+    """The loader that a 64-bit program names in its header of type PT_INTERP (3); None if there is none."""
+    if program[:5] != b"\x7fELF\x02":
+        return None
+    table, size, count = (*struct.unpack_from("<Q", program, 32), *struct.unpack_from("<HH", program, 54))
+    for at in range(table, table + size * count, size):
+        kind, offset, length = (
+            struct.unpack_from("<I", program, at)[0],
+            struct.unpack_from("<Q", program, at + 8)[0],
+            struct.unpack_from("<Q", program, at + 32)[0],
+        )
+        if kind == 3:
+            return program[offset : offset + length].rstrip(b"\0").decode()
+    return None
 
 
 def _said(words: list[str]) -> str:

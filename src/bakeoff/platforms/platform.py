@@ -78,6 +78,8 @@ class Platform(ABC):
     state: str = "none"
     """What a start finds: `cold` (it compiles), `warm` (compiled before), `none` (there is nothing to compile)."""
 
+    tells_exit: bool = True
+    """Whether the exit code is the program's; else it is 0 whatever the program says, and only its result counts."""
     recipe: str = ""
     """What `make` depends on besides the artefact and the tools: if it changes, all is made again."""
 

@@ -7,10 +7,10 @@ build() { # target, features, binary, artefact
         --no-default-features --features "$2" --bin "$3"
     cp "$work/target/$1/release/$3$5" "$out/$4"
 }
+# tokio calls its sockets in WASI unstable.
+export RUSTFLAGS="--cfg tokio_unstable"
 build x86_64-unknown-linux-musl sockets echo echo ""
 build wasm32-wasip2 sockets echo echo-sockets.wasm .wasm
 build wasm32-wasip2 handler echo-handler echo-handler.wasm .wasm
-# tokio calls its sockets in preview 1 unstable.
-export RUSTFLAGS="--cfg tokio_unstable"
 build wasm32-wasip1 sockets echo echo-listener.wasm .wasm
 build wasm32-wasip1 wasmedge echo echo-wasmedge.wasm .wasm
