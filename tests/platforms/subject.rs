@@ -53,11 +53,14 @@ fn burn(seconds: f64) {
     }
 }
 
-/// Keeps a CPU busy for so many seconds.
+/// Keeps a CPU busy for so many seconds, and for so many steps: on a busy machine time alone may mean no work at all.
 fn spin(seconds: f64) {
     let end = Instant::now() + Duration::from_secs_f64(seconds);
-    while Instant::now() < end {
-        std::hint::black_box((0..10_000u64).sum::<u64>());
+    let mut steps = 0u64;
+    while steps < 30_000_000 || Instant::now() < end {
+        for _ in 0..10_000 {
+            steps = std::hint::black_box(steps + 1);
+        }
     }
 }
 

@@ -70,7 +70,7 @@ def test_windows_hold_what_was_used_in_them(bench: Bench) -> None:
     time.sleep(0.4)
     idle = service.phase("end")
     end = service.stop()
-    assert work["cpu_s"] > 0.1 and work["cpu_s"] > 5 * idle["cpu_s"], (start, work, idle)
+    assert work["cpu_s"] > 0.01 and work["cpu_s"] > 3 * idle["cpu_s"], (start, work, idle)
     assert work["memory_now_bytes"] > 50_000 and work["processes"] >= 1, work
     assert end["cpu_s"] >= start["cpu_s"] + work["cpu_s"] + idle["cpu_s"] - 0.02, end
 

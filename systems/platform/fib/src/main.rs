@@ -1,6 +1,7 @@
 //! Fibonacci numbers, for a platform that is to be judged by pure computing: one source for Linux and for WASI.
 //!
-//! `fib iterative N` adds up in a loop, in 64 bits that wrap around; `fib recursive N` calls itself twice.
+//! `fib METHOD LOOPS DEPTH`: `iterative` adds up in so many loops, in 64 bits that wrap around; `recursive` calls itself twice,
+//! down from the depth.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -8,11 +9,11 @@ use std::io::Write;
 fn main() {
     say("startup");
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [method, n] = arguments.as_slice() else { panic!("fib iterative|recursive N") };
-    let n: u64 = black_box(n.parse().expect("N is a whole number"));
+    let [method, loops, depth] = arguments.as_slice() else { panic!("fib iterative|recursive LOOPS DEPTH") };
+    let number = |text: &str| black_box(text.parse::<u64>().expect("a whole number"));
     let value = match method.as_str() {
-        "iterative" => iterative(n),
-        "recursive" => recursive(n),
+        "iterative" => iterative(number(loops)),
+        "recursive" => recursive(number(depth)),
         other => panic!("{other} is no method; use iterative or recursive"),
     };
     say("finish");
