@@ -129,7 +129,6 @@ def state(name: str, load: Callable[[str], Tool], install: bool) -> ToolState:
             found = f"version {version} is too old, {tool.least} is needed" if version else "it is not on this machine"
             return ToolState(name, reason=f"{tool.title}: {found}; {tool.mend or 'install it'}")
     folder = cache.root() / "tools" / f"{name}-{_key(tool)}"
-    own = _folders(folder, tool.programs) + paths
     if not (folder / "receipt.json").exists():
         if not install:
             return ToolState(name, reason=f"{tool.title} is not installed yet; `bakeoff setup` installs it")

@@ -6,7 +6,6 @@ import pytest
 
 from bench import LAB, Bench, Unavailable
 
-
 # A container around a runtime is one platform, whichever runtime it is.
 TESTED = [name for name in LAB.platforms if not name.startswith("podman+") or name == "podman+wasmtime"]
 

@@ -31,9 +31,10 @@ mount -t tmpfs -o mode=755 bakeoff /run
 mount -t tmpfs bakeoff /dev/shm
 if mountpoint -q /sys/fs/cgroup/unified; then umount /sys/fs/cgroup/unified; fi
 mkdir {STATE}
+cd {STATE}
 """
 RUN = PRIVATE + 'exec podman run --cgroup-parent "$BAKEOFF_GROUP" "$@"\n'
-TAKE = PRIVATE + 'podman pull --quiet oci:image > /run/id\nexec podman tag "$(cat /run/id)" "$1"\n'
+TAKE = PRIVATE + 'cd "$2"\npodman pull --quiet oci:image > /run/id\nexec podman tag "$(cat /run/id)" "$1"\n'
 OURS = frozenset({"podman", "unshare", "mount", "umount", "mountpoint"})
 
 
@@ -64,8 +65,8 @@ class Podman(Platform):
         """An image of these files in a store of its own."""
         written = image.write(folder / "image", files)
         env = os.environ | toolbox.environment(paths) | self._configure(folder, "make", paths)
-        words = ["unshare", "--mount", "sh", "-c", TAKE, "sh", IMAGE]
-        done = subprocess.run(words, capture_output=True, text=True, env=env, cwd=folder, check=False)
+        words = ["unshare", "--mount", "sh", "-c", TAKE, "sh", IMAGE, str(folder)]
+        done = subprocess.run(words, capture_output=True, text=True, env=env, check=False)
         if done.returncode != 0:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise CannotRun(f"podman cannot take the image: {last}", "see whether podman works on this machine")

@@ -1,4 +1,4 @@
-"""Wasm as an OCI container: the image holds a module and no runtime, and crun's handler runs it in WasmEdge's library."""
+"""Wasm as an OCI container: the image holds a module and no runtime; crun's handler runs it in WasmEdge's library."""
 
 from __future__ import annotations
 
