@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from bakeoff.procedure import Limits
 
@@ -64,9 +64,9 @@ class Platform(ABC):
     the system, and SIGKILL to everything leaves nothing that bakeoff-exec does not remove.
     """
 
-    name: ClassVar[str] | str
-    title: ClassVar[str] | str
-    about: ClassVar[str] | str = ""
+    name: str
+    title: str
+    about: str = ""
     kinds: tuple[str, ...] = ("native",)
     """Kinds of artefacts that it runs, the best first."""
     needs: tuple[str, ...] = ()
