@@ -26,6 +26,7 @@ class Runtime(Strict):
         description="the command; the words {folders}, {variables}, {listen} and {arguments} stand for many"
     )
     folder: list[str] = Field([], description="words for each folder of the program, with {inside} and {outside}")
+    maps: bool = Field(True, description="whether a folder can be shown under another path than its own")
     variable: list[str] = Field([], description="words for each variable of the program, with {name} and {value}")
     listen: list[str] = Field([], description="words for a program that serves, with {host} and {port}")
     env: dict[str, str] = Field({}, description="environment of the runtime itself, with {made}")

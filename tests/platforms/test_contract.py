@@ -31,7 +31,7 @@ def test_the_first_statement_is_told(bench: Bench) -> None:
 
 
 def test_folders_are_seen(bench: Bench, tmp_path: Path) -> None:
-    inside = str(tmp_path) if bench.platform.name == "native" else "/data"
+    inside = "/data" if bench.platform.maps_folders else str(tmp_path)
     result = bench.run("file", f"{inside}/text", "hello", folders={inside: str(tmp_path)})
     assert answer(result) == {"read": "hellohello"}, result
     assert (tmp_path / "text").read_text() == "hellohello"

@@ -15,6 +15,7 @@ class Native(Platform):
     name = "native"
     title = "Native process"
     about = "A process of this machine, without anything around it."
+    maps_folders = False
 
     def launch(self, program: Program, made: Made | None, limits: Limits, paths: list[str]) -> Launch:
         """The program itself. Its folders are where they are, so their paths must be the machine's own."""

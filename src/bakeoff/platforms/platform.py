@@ -78,6 +78,8 @@ class Platform(ABC):
     state: str = "none"
     """What a start finds: `cold` (it compiles), `warm` (compiled before), `none` (there is nothing to compile)."""
 
+    maps_folders: bool = True
+    """Whether a folder can be shown under another path than its own."""
     tells_exit: bool = True
     """Whether the exit code is the program's; else it is 0 whatever the program says, and only its result counts."""
     recipe: str = ""

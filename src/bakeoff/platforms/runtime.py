@@ -25,7 +25,7 @@ class CommandLine(Platform):
     def __init__(self, name: str, tool: str, rules: Runtime) -> None:
         self.name, self.title, self.about = name, rules.title, rules.about
         self.kinds, self.needs = tuple(rules.kinds), (tool,)
-        self.state, self.starts = rules.state, rules.starts
+        self.state, self.starts, self.maps_folders = rules.state, rules.starts, rules.maps
         self.rules = rules
         self.recipe = str(rules.compile)
 
