@@ -12,10 +12,12 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from bakeoff import toolbox
 from bakeoff.errors import CannotRun
+from bakeoff.instruments import Watched, execute
 from bakeoff.platforms import image, runtime
 from bakeoff.platforms.platform import Launch, Made, Platform, Program
 from bakeoff.platforms.runtime import CommandLine
@@ -50,11 +52,8 @@ class Podman(Platform):
         self.needs = tuple(dict.fromkeys(("podman", runtime)))
 
     def missing(self, paths: list[str]) -> str | None:
-        """Containers need root here, and the programs that make a mount namespace."""
-        if os.geteuid() != 0:
-            return "containers with a mount namespace of their own need root"
-        absent = sorted(name for name in OURS if shutil.which(name, path=_path(paths)) is None)
-        return f"the program {absent[0]} is missing" if absent else None
+        """Containers need root here, a mount namespace, and a control group to be counted in."""
+        return _missing(_path(paths))
 
     def make(self, kind: str, artefact: Path, folder: Path, paths: list[str]) -> Made:
         """The image, in a store that podman reads. The image is the same on every machine, the store is not."""
@@ -158,6 +157,23 @@ class Around(Podman):
         if found is None:
             raise CannotRun(f"the program {name} is missing", "`bakeoff setup` installs it")
         return Path(found)
+
+
+@cache
+def _missing(path: str) -> str | None:
+    if os.geteuid() != 0:
+        return "containers with a mount namespace of their own need root"
+    absent = sorted(name for name in OURS if shutil.which(name, path=path) is None)
+    if absent:
+        return f"the program {absent[0]} is missing"
+    tried = subprocess.run(["unshare", "--mount", "sh", "-c", PRIVATE], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        return f"no mount namespace can be had: {tried.stderr.strip()}"
+    try:
+        execute(Watched(["true"], inner_group=True, sample=0))
+    except CannotRun as error:
+        return str(error)
+    return None
 
 
 def _path(paths: list[str]) -> str:
