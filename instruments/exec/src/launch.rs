@@ -1,8 +1,8 @@
 //! From the command line to a start: program, arguments, environment.
 
 use crate::args::Settings;
-use crate::failure::Failure;
 use crate::cgroup::Group;
+use crate::failure::Failure;
 use crate::name::{GROUP_VARIABLE, NAMESPACE_VARIABLE, TREE_VARIABLE, TreeName, pid_namespace};
 use crate::spawn::{Launch, find_program};
 use std::collections::BTreeMap;

@@ -71,7 +71,8 @@ fn measure(settings: &Settings) -> Result<bool, Failure> {
     signals.read();
     let limits = limits::Limits::from_settings(settings)?;
     let name = name::TreeName::own(0);
-    let cgroup::Opened { group, missing } = cgroup::open(settings.cgroup, &limits, &name, settings.inner_group)?;
+    let cgroup::Opened { group, missing } =
+        cgroup::open(settings.cgroup, &limits, &name, settings.inner_group)?;
     let mut group = Guarded(group);
     let launch = launch::prepare(settings, &name, &*group.0)?;
     let mut session = trial::Session {

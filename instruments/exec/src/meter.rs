@@ -99,7 +99,7 @@ impl<'a> Meter<'a> {
                 (reading.held, tree.count())
             }
             None => {
-                let alive = tree.alive();
+                let alive = tree.counted();
                 let held = alive.iter().filter_map(|&pid| process::memory_of(pid)).sum();
                 self.phase_peak.sampled = self.phase_peak.sampled.max(held);
                 (held, alive.len())

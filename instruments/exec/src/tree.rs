@@ -125,6 +125,11 @@ impl<'a> Tree<'a> {
         found
     }
 
+    /// The living processes that are counted.
+    pub fn counted(&self) -> Vec<i32> {
+        if self.group.inner().is_some() { self.group.counted_pids() } else { self.alive() }
+    }
+
     /// How many processes live, as cheaply as can be told.
     pub fn count(&self) -> usize {
         match self.group.version() {

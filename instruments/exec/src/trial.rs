@@ -335,7 +335,9 @@ fn accounting(group: &dyn Group, cgroup_missing: Option<String>) -> Accounting {
     let by_wait = "proportion in wait4's rusage of what has ended and /proc of what lives";
     let (cpu, cpu_split) = match group.version() {
         "v2" => ("cgroup cpu.stat", "cgroup cpu.stat"),
-        "v1" if group.inner().is_some() => ("cgroup cpuacct.usage", "cgroup cpuacct.usage_user and usage_sys"),
+        "v1" if group.inner().is_some() => {
+            ("cgroup cpuacct.usage", "cgroup cpuacct.usage_user and usage_sys")
+        }
         "v1" => ("cgroup cpuacct.usage", by_wait),
         _ => ("wait4's rusage of what has ended and was waited for, CPU clocks of what lives", by_wait),
     };

@@ -95,12 +95,7 @@ pub struct Opened {
 ///
 /// # Errors
 /// When the chosen kind, or a limit, cannot be had.
-pub fn open(
-    choice: CgroupChoice,
-    limits: &Limits,
-    name: &TreeName,
-    inner: bool,
-) -> Result<Opened, Failure> {
+pub fn open(choice: CgroupChoice, limits: &Limits, name: &TreeName, inner: bool) -> Result<Opened, Failure> {
     if choice == CgroupChoice::None {
         return without(limits, "--cgroup none", None);
     }

@@ -60,6 +60,13 @@ impl Hierarchies {
         found
     }
 
+    /// The folders with the same path as this group in all hierarchies.
+    pub fn same(&self, group: &Path) -> Vec<PathBuf> {
+        let mounts = self.mounts();
+        let own = mounts.iter().filter_map(|mount| group.strip_prefix(mount).ok()).next().unwrap_or(group);
+        mounts.iter().map(|mount| mount.join(own)).collect()
+    }
+
     /// Every mount point, each once.
     pub fn mounts(&self) -> Vec<PathBuf> {
         let mut mounts: Vec<PathBuf> =
@@ -138,6 +145,19 @@ mod tests {
         let found = Hierarchies::parse(&mounts, "0::/docker/abc/inner\n");
         assert_eq!(found.v2.unwrap().own, top.join("inner"));
         std::fs::remove_dir_all(top).unwrap();
+    }
+
+    #[test]
+    fn a_group_has_the_same_path_everywhere() {
+        let place = |mount: &str| Place { mount: mount.into(), own: mount.into() };
+        let v1 = ["memory", "pids"].map(|name| (name.to_owned(), place(&format!("/c/{name}"))));
+        let found = Hierarchies { v2: Some(place("/c/unified")), v1: v1.into_iter().collect() };
+        let same = found.same(Path::new("/c/memory/bakeoff/1-2-3"));
+        assert_eq!(
+            same,
+            ["/c/memory/bakeoff/1-2-3", "/c/pids/bakeoff/1-2-3", "/c/unified/bakeoff/1-2-3"]
+                .map(PathBuf::from)
+        );
     }
 
     #[test]

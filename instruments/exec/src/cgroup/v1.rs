@@ -64,7 +64,7 @@ impl V1 {
             let cpuacct = counted(&folders[0], inner);
             Ok(Self {
                 inner: inner.then(|| format!("/{}/{name}/{}", super::OUR_FOLDER, super::SYSTEM_FOLDER)),
-                elsewhere: if inner { elsewhere(hierarchies, name, &folders) } else { Vec::new() },
+                elsewhere: if inner { hierarchies.same(&folders[0]) } else { Vec::new() },
                 kills: Cell::new(0),
                 name: name.clone(),
                 members: folders.iter().map(join).collect::<Result<_, _>>()?,
@@ -144,7 +144,6 @@ impl V1 {
         }
         Ok(memory)
     }
-
 }
 
 /// The group that is counted.
@@ -155,11 +154,6 @@ fn counted(folder: &Path, inner: bool) -> PathBuf {
 /// The group that the root process joins.
 fn client(folder: &Path, inner: bool) -> PathBuf {
     if inner { folder.join(super::CLIENT_FOLDER) } else { folder.to_owned() }
-}
-
-fn elsewhere(hierarchies: &Hierarchies, name: &TreeName, ours: &[PathBuf]) -> Vec<PathBuf> {
-    let group = |mount: PathBuf| mount.join(super::OUR_FOLDER).join(name.to_string());
-    hierarchies.mounts().into_iter().map(group).filter(|folder| !ours.contains(folder)).collect()
 }
 
 /// How many processes were killed for want of memory in a group and in those below it.
@@ -243,7 +237,7 @@ impl Group for V1 {
         self.members.clear();
         let mut folders = std::mem::take(&mut self.folders);
         folders.append(&mut self.elsewhere);
-        folders.iter().flat_map(|folder| dir::remove_group(folder)).collect()
+        folders.iter().filter(|folder| folder.exists()).flat_map(|folder| dir::remove_group(folder)).collect()
     }
 }
 

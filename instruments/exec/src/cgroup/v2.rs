@@ -18,6 +18,8 @@ pub struct V2 {
     folder: PathBuf,
     /// The group that is counted: the inner one, if there is one.
     counted: PathBuf,
+    /// Where others make groups of this tree: in the hierarchies that we do not use.
+    elsewhere: Vec<PathBuf>,
     /// The path of the inner group, if there is one.
     inner: Option<String>,
     /// The most processes that were seen to be killed for want of memory.
@@ -64,6 +66,7 @@ impl V2 {
             Self::open(&folder, &client, counted)
         });
         let made = made.map(|group| Self {
+            elsewhere: if inner { hierarchies.same(&folder) } else { Vec::new() },
             inner: inner.then(|| format!("{path}/{}", super::SYSTEM_FOLDER)),
             ..group
         });
@@ -77,6 +80,7 @@ impl V2 {
         let path = client.join("cgroup.procs");
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         Ok(Self {
+            elsewhere: Vec::new(),
             inner: None,
             kills: Cell::new(0),
             handle: File::open(client)?,
@@ -219,7 +223,14 @@ impl Group for V2 {
     }
 
     fn remove(&mut self) -> Vec<String> {
-        dir::remove_group(&self.folder)
+        let mut left = dir::remove_group(&self.folder);
+        left.extend(
+            self.elsewhere
+                .iter()
+                .filter(|folder| folder.exists())
+                .flat_map(|folder| dir::remove_group(folder)),
+        );
+        left
     }
 }
 
