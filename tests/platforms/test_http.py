@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,12 @@ def test_the_server_answers_and_leaves_nothing(echo: Prepared, tmp_path: Path) -
     port = free_ports(1)[0]
     url, service = f"http://127.0.0.1:{port}", started(echo, port, tmp_path)
     try:
+        end_at = time.monotonic() + 120
         while not probe.answers("http", f"{url}/", 200):
             service.catch_up()
             assert service.alive and not service.exited, (tmp_path / "stderr").read_text()
+            assert time.monotonic() < end_at, f"no answer: {(tmp_path / 'stderr').read_text()}"
+            time.sleep(0.05)
         service.phase("asked")
         for path, body, answer in (("/echo", "a word", "a word"), ("/echo/reversed", "abc", "cba")):
             said = probe.ask({"url": url + path, "method": "POST", "body": body})
