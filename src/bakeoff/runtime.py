@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from bakeoff.experiment import PLACEHOLDER, Name
+from bakeoff.experiment import PLACEHOLDER
+from bakeoff.names import Name
 from bakeoff.quantities import problem
 from bakeoff.yamlfile import Strict
 
