@@ -200,21 +200,20 @@ def log_ratios(ours: Vector, baseline: Vector, seed: int) -> Vector:
     if not (ours > 0).all() or not (baseline > 0).all():
         raise ValueError("a ratio needs values above zero")
     if len(ours) > MOST_COUNTED:
-        return _many_log_ratios(ours, baseline, seed)
+        return many_log_ratios((ours, baseline), (np.argsort(ours), np.argsort(baseline)), seed)
     return np.asarray(np.log(resampled_medians(ours, seed)) - np.log(resampled_medians(baseline, seed)))
 
 
-def _many_log_ratios(ours: Vector, baseline: Vector, seed: int) -> Vector:
-    """The same for many pairs, without drawing each of them.
+def many_log_ratios(samples: tuple[Vector, Vector], orders: tuple[Indices, Indices], seed: int) -> Vector:
+    """The same for many pairs, without drawing each of them; `orders` put each sample in order.
 
     A resample's median lies where the number of draws from the lower half of the values puts it. The numbers for both
     systems come from one multinomial draw over the four kinds of pairs (each value in the lower half or not), which
     keeps the pairs together; the place within a half is drawn for each system alone. That neglects what is left of the
     dependence there, which is smaller than the main part by the fourth root of n; it makes intervals wider, if at all.
     """
-    n = len(ours)
+    n = len(samples[0])
     half = n // 2
-    orders = [np.argsort(values) for values in (ours, baseline)]
     lower = np.zeros((2, n), dtype=bool)
     for side, order in enumerate(orders):
         lower[side, order[:half]] = True
@@ -222,10 +221,9 @@ def _many_log_ratios(ours: Vector, baseline: Vector, seed: int) -> Vector:
     rng = np.random.default_rng([seed, n])
     drawn = rng.multinomial(n, np.array([both, half - both, half - both, n - 2 * half + both]) / n, MANY_DRAWS)
     logs = []
-    for side, values in enumerate((ours, baseline)):
+    for side, (values, order) in enumerate(zip(samples, orders, strict=True)):
         first, second = _drawn_middles(rng, n, drawn[:, 0] + drawn[:, 1 + side], half)
-        ordered = values[orders[side]]
-        logs.append(np.log((ordered[first] + ordered[second]) / 2))
+        logs.append(np.log((values[order[first]] + values[order[second]]) / 2))
     return np.asarray(logs[0] - logs[1])
 
 

@@ -273,9 +273,8 @@ def _family(
         other = by_place.get(_place(row, factors))
         if row["system"] == baseline or not (systems is None or row["system"] in systems) or other is None:
             continue
-        ours, theirs = pairs.paired(row, other)
-        if len(ours):
-            found.append(comparison.compare(summary.group_of(row, factors), baseline, ours, theirs, seed))
+        if (one := pairs.against(row, other, factors, seed)) is not None:
+            found.append(one)
     return found
 
 
