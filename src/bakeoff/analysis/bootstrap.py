@@ -89,20 +89,28 @@ def _drawn_middles(rng: np.random.Generator, n: int, lower: Indices, places: int
     Draws on a part are uniform there, and the k-th least of m uniform numbers is Beta(k, m + 1 - k) (David & Nagaraja
     2003, Order Statistics, sec. 2.1); so only the middle ones need to be drawn.
     """
-    found = []
-    before = np.zeros(len(lower))  # the last of the two, within the part where it lies
-    for number, middle in enumerate(((n - 1) // 2, n // 2)):
-        inside = middle < lower
-        many = np.where(inside, lower, n - lower)
-        rank = np.where(inside, middle, middle - lower) + 1
-        if number == 0 or n % 2 == 0:
-            again = (number == 1) & (rank > 1)  # follows the first one in the same part: the least of those above it
-            drawn = rng.beta(np.where(again, 1, rank), many - rank + 1)
-            before = np.where(again, before + (1 - before) * drawn, drawn)
-        size = np.where(inside, places, n - places)
-        place = np.minimum((before * size).astype(np.intp), size - 1)
-        found.append(np.where(inside, place, places + place))
-    return found[0], found[1]
+    first, second = (n - 1) // 2, n // 2
+    inside = first < lower  # the first one lies on the first places
+    many = np.where(inside, lower, n - lower)
+    rank = np.where(inside, first, first - lower) + 1
+    share = rng.beta(rank, many - rank + 1)
+    low = _place(share, inside, places, n)
+    if first == second:
+        return low, low
+    # The second one is the least of those above the first one, or the least on the other places if there are none: of
+    # m uniform numbers that is 1 - U^(1/m).
+    ended = rank == many
+    left = np.where(ended, n - lower, many - rank)
+    above = 1 - rng.random(len(lower)) ** (1 / left)
+    share = np.where(ended, above, share + (1 - share) * above)
+    return low, _place(share, inside & ~ended, places, n)
+
+
+def _place(share: Vector, inside: NDArray[np.bool_], places: int, n: int) -> Indices:
+    """The place that a share (0 to 1) of the first places, or of the others, stands for."""
+    size = np.where(inside, places, n - places)
+    at = np.minimum((share * size).astype(np.intp), size - 1)
+    return np.asarray(np.where(inside, at, places + at))
 
 
 def medians_bca(values: Vector, seed: int) -> Vector:

@@ -29,8 +29,9 @@ def cliffs_delta(ours: Vector, theirs: Vector) -> float:
 def ordered_delta(ours: Vector, theirs: Vector) -> float:
     """Cliff's delta of values that are in order; the search then stays in the cache."""
     below = np.searchsorted(theirs, ours, side="left")
-    above = len(theirs) - np.searchsorted(theirs, ours, side="right")
-    return float(np.sum(below - above) / (len(ours) * len(theirs)))
+    tied = bool((theirs[np.minimum(below, len(theirs) - 1)] == ours).any())
+    up_to = np.searchsorted(theirs, ours, side="right") if tied else below
+    return float(np.sum(below + up_to - len(theirs)) / (len(ours) * len(theirs)))
 
 
 @dataclass(frozen=True)

@@ -22,39 +22,47 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sample:
-    """The values of a group, their logarithms, their blocks in rising order, and the order of the values."""
+    """The values of a group, their logarithms, their blocks (from 1, rising), and the order of the values."""
 
     values: Vector
     logs: Vector
     blocks: NDArray[np.int32]
     order: Indices
+    there: NDArray[np.bool_]  # for each block from 0 on, whether it has a value
 
     def kept(self, keep: NDArray[np.bool_]) -> Sample:
         """The part of it where `keep` is true."""
         place = np.cumsum(keep) - 1
         order = place[self.order[keep[self.order]]]
-        return Sample(self.values[keep], self.logs[keep], self.blocks[keep], order)
+        return Sample(self.values[keep], self.logs[keep], self.blocks[keep], order, self.there)
 
 
 def sample(row: Row) -> Sample:
-    """The sample of a row of `summary.rows`, made once: the row keeps it."""
+    """The sample of a row of `summary.rows`, made once: the row keeps it until `forget`."""
     found: Sample | None = row.get("@sample")
     if found is None:
-        values = row["values"]
+        values, blocks = row["values"], row["blocks"]
+        there = np.zeros(int(blocks[-1]) + 1, dtype=bool)
+        there[blocks] = True
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = row["@sample"] = Sample(values, np.log(values), row["blocks"], np.argsort(values))
+            found = row["@sample"] = Sample(values, np.log(values), blocks, np.argsort(values), there)
     return found
+
+
+def forget(rows: list[Row]) -> None:
+    """Lets go of the samples that the rows keep."""
+    for row in rows:
+        row.pop("@sample", None)
 
 
 def paired(ours: Sample, theirs: Sample) -> tuple[Sample, Sample]:
     """What lies in the blocks that both have."""
     if np.array_equal(ours.blocks, theirs.blocks):
         return ours, theirs
-    at = np.minimum(np.searchsorted(theirs.blocks, ours.blocks), len(theirs.blocks) - 1)
-    mine = theirs.blocks[at] == ours.blocks
-    other = np.zeros(len(theirs.blocks), dtype=bool)
-    other[at[mine]] = True
-    return ours.kept(mine), theirs.kept(other)
+    last = min(len(ours.there), len(theirs.there))
+    both = np.zeros(max(len(ours.there), len(theirs.there)), dtype=bool)
+    both[:last] = ours.there[:last] & theirs.there[:last]
+    return ours.kept(both[ours.blocks]), theirs.kept(both[theirs.blocks])
 
 
 def compare(group: Group, row: Row, other: Row, seed: int) -> tuple[Comparison, Vector | None] | None:

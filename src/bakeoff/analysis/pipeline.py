@@ -19,6 +19,7 @@ from bakeoff.analysis import (
     geometric,
     judging,
     knees,
+    many,
     pairs,
     published,
     references,
@@ -259,6 +260,7 @@ def _comparisons(
             compared = _family(rows, factors, baseline, systems, seed)
             judged = comparison.judge([one for one, _ in compared], kinds[metric], experiment.equivalence)
             comparisons += judged
+            many.forget(rows)
             if procedure == experiment.procedure.kind:
                 means += _means(zip(judged, (resampled for _, resampled in compared), strict=True), seed)
     return comparisons, means
