@@ -20,9 +20,12 @@ def make(store: Store, runs: list[str], folder: Path) -> tuple[dict[str, Path], 
 
     Returns the paths by kind, and the analyses, so that none is made twice.
     """
-    from bakeoff.report import files
+    from bakeoff import analysis
 
-    return files.make(store, runs, folder)
+    with analysis.begin(store, runs[0]) as reading:  # before the libraries are loaded, which takes as long
+        from bakeoff.report import files
+
+        return files.make(store, runs, folder, reading)
 
 
 def write(store: Store, runs: list[str], folder: Path) -> dict[str, Path]:

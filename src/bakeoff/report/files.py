@@ -9,9 +9,10 @@ from typing import Any
 import polars as pl
 
 from bakeoff import analysis as analyses
-from bakeoff.analysis import columns
+from bakeoff.analysis import columns, pipeline
 from bakeoff.analysis.data import RunData
 from bakeoff.analysis.findings import Analysis
+from bakeoff.analysis.reading import Reading
 from bakeoff.plan import cell_text
 from bakeoff.report import markdown, page
 from bakeoff.store import Store
@@ -19,14 +20,16 @@ from bakeoff.store import Store
 MOST_LINES = 1_000_000  # of a CSV file; more observations are written as Parquet alone
 
 
-def make(store: Store, runs: list[str], folder: Path) -> tuple[dict[str, Path], list[Analysis]]:
+def make(
+    store: Store, runs: list[str], folder: Path, reading: Reading | None = None
+) -> tuple[dict[str, Path], list[Analysis]]:
     """Writes report.html, report.md, and observations and summary as CSV and Parquet into the folder, which is made.
 
     Runs of one experiment are joined; those of several experiments stand one after the other. docs/data.md says what
-    the columns are. A file of an earlier report that is not written again is removed. Returns the paths by kind, and
-    the analyses.
+    the columns are. A file of an earlier report that is not written again is removed. `reading` is one of the runs
+    that has been begun. Returns the paths by kind, and the analyses.
     """
-    data = analyses.load_joined(store, runs)
+    data = analyses.load_joined(store, runs, reading)
     folder.mkdir(parents=True, exist_ok=True)
     paths = {
         "html": folder / "report.html",
@@ -38,7 +41,7 @@ def make(store: Store, runs: list[str], folder: Path) -> tuple[dict[str, Path], 
     }
     with ThreadPoolExecutor(1) as beside:  # Polars works without the interpreter, so both cores do
         written = beside.submit(_write_observations, data, paths)
-        found = [analyses.analyse(one) for one in data]
+        found = [pipeline.analyse(one) for one in data]
         paths["html"].write_text(page.html(list(zip(found, data, strict=True))), encoding="utf-8")
     if not written.result():
         paths.pop("observations").unlink(missing_ok=True)
