@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from bakeoff import analysis
-from bakeoff.analysis import columns, overtime, summary
+from bakeoff.analysis import columns, overtime, reading, summary
 from bakeoff.errors import CannotRun
 from bakeoff.experiment import Experiment
 from bakeoff.plan import Trial
@@ -50,7 +50,7 @@ def test_a_process_of_its_own_reads_the_same(store: Store, monkeypatch: pytest.M
         made_serving.run(store, "smoke", name)
     store.reopen("one")
     few = analysis.load(store, "two")
-    monkeypatch.setattr(columns, "MANY", 0)
+    monkeypatch.setattr(reading, "MANY", 0)
     many = analysis.load(store, "two")
     for field in ("samples", "trials", "flags", "flagged_steps"):
         one, other = getattr(few, field), getattr(many, field)
@@ -79,7 +79,7 @@ def test_attempts_after_a_resume_are_in_order(store: Store, monkeypatch: pytest.
     outcome.observe("rate", "1/s", 99.0)
     store.finish(run, again, outcome, {})
     for many in (10_000, 0):
-        monkeypatch.setattr(columns, "MANY", many)
+        monkeypatch.setattr(reading, "MANY", many)
         found = analysis.load(store, run)
         counted = found.samples.filter("counted")
         assert counted["position"].to_list() == [0, 1, 2, 3] and counted["value"].to_list() == [99.0, 12.0, 13.0, 14.0]
@@ -88,22 +88,22 @@ def test_attempts_after_a_resume_are_in_order(store: Store, monkeypatch: pytest.
 
 def test_a_store_that_cannot_be_read_is_one_clear_error(store: Store) -> None:
     query = select(trials.c.id, trials.c.reason).where(trials.c.id > 0)
-    with columns.Columns(store, query, {"id": pl.Int32, "reason": pl.String}, many=True) as reading:
+    with reading.Columns(store, query, {"id": "Int32", "reason": "String"}, many=True) as begun:
         path = store.engine.url.database
-        assert path is not None and reading.frame().is_empty()
+        assert path is not None and begun.frame().is_empty()
     store.close()
     Path(path).write_bytes(b"SQLite format 3\0" + bytes(4096))
     with (
-        columns.Columns(store, query, {"id": pl.Int32, "reason": pl.String}, many=True) as reading,
+        reading.Columns(store, query, {"id": "Int32", "reason": "String"}, many=True) as begun,
         pytest.raises(CannotRun, match=r"the store cannot be read: .*Mend: see whether its file is whole"),
     ):
-        reading.frame()
+        begun.frame()
 
 
 def test_a_reader_that_is_not_waited_for_is_ended(store: Store) -> None:
-    with columns.Columns(store, select(trials.c.id), {"id": pl.Int32}, many=True) as reading:
-        process = reading._process
-    assert process is not None and process.returncode is not None and not reading._file.parent.exists()
+    with reading.Columns(store, select(trials.c.id), {"id": "Int32"}, many=True) as begun:
+        process = begun._process
+    assert process is not None and process.returncode is not None and not begun._file.parent.exists()
 
 
 def test_named_columns_join() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bakeoff.analysis import bootstrap, comparison, geometric, ranks, summary, trend
+from bakeoff.analysis import bootstrap, comparison, geometric, many, pairs, ranks, summary, trend
 from bakeoff.analysis.findings import Comparison, Group, MetricInfo
 
 TIME = MetricInfo("elapsed", "Elapsed time", "s", "lower")
@@ -358,3 +358,26 @@ def test_ratio_of_many_pairs_keeps_them_together(shared: float) -> None:
     real = np.log(np.median(ours[places], axis=1)) - np.log(np.median(theirs[places], axis=1))
     assert found.mean() == pytest.approx(real.mean(), abs=0.25 * real.std())
     assert 0.9 * real.std() < found.std() < 1.2 * real.std()
+
+
+@pytest.mark.parametrize("n", [300, 301])
+def test_many_replications_are_compared_as_few_are(n: int) -> None:
+    """In the blocks that both have: the same figures as from the plain comparison."""
+    draw = np.random.default_rng(4)
+    rows = []
+    for name, left_out in (("a", [3, 50]), ("b", [7])):
+        blocks = np.delete(np.arange(1, n + 3, dtype=np.int32), left_out)
+        values = np.exp(draw.normal(0.02 * (name == "b"), 0.1, len(blocks)))
+        rows.append({"system": name, "n": len(blocks), "values": values, "blocks": blocks, "metric": "m", "unit": "s",
+                     "procedure": "exec", "labels": ""})  # fmt: skip
+    group = Group("exec", "a", {}, "m", "s")
+    for row, other in (rows, rows[::-1]):
+        found = many.compare(group, row, other, 1)
+        ours, theirs = pairs.paired(row, other)
+        plain, resampled = comparison.compare(group, other["system"], ours, theirs, 1)
+        assert found is not None and resampled is not None and found[0] == plain
+        assert np.array_equal(found[1], resampled)
+        assert plain.pairs == n - 1 and plain.p == pytest.approx(stats.wilcoxon(np.log(ours / theirs)).pvalue)
+    del rows[0]["@sample"]
+    zero = many.compare(group, rows[0] | {"values": rows[0]["values"] * 0}, rows[1], 1)
+    assert zero is not None and zero[0].ratio is None

@@ -99,7 +99,8 @@ def test_stored_texts_never_run(site: Served, browser: Any, path: str) -> None:
     page.goto(site.address.rstrip("/") + path)
     page.wait_for_timeout(200)
     assert page.title() != "stolen"
-    assert page.locator("img").count() == 0 and page.locator("script:not([src])").count() == 0
+    own = 1 if path.endswith("/report") else 0  # the report's one script, which its policy names by its digest
+    assert page.locator("img").count() == 0 and page.locator("script:not([src])").count() == own
     assert all(url.startswith(site.address) or url.startswith("data:") for url in asked)
     if "hostile" in path:
         assert "<script>document.title" in page.locator("body").inner_text()

@@ -11,6 +11,8 @@ pub struct Stat {
     pub state: char,
     /// Parent.
     pub parent: i32,
+    /// Threads that it has, without those that have ended; the first one counts until the process is waited for.
+    pub threads: u64,
     /// Start in clock ticks since boot.
     pub start_ticks: u64,
     /// Page faults of the process and of its children that it has waited for, without reading from disk.
@@ -24,9 +26,10 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// Whether it has ended and only waits for its parent's notice.
+    /// Whether it has ended and only waits for its parent's notice. A process whose first thread alone has ended shows the same
+    /// state, and lives.
     pub fn is_dead(&self) -> bool {
-        matches!(self.state, 'Z' | 'X')
+        matches!(self.state, 'Z' | 'X') && self.threads <= 1
     }
 
     /// Reads the text of /proc/PID/stat.
@@ -39,6 +42,7 @@ impl Stat {
         Some(Self {
             state: fields.first()?.chars().next()?,
             parent: fields.get(1)?.parse().ok()?,
+            threads: number(20)?,
             start_ticks: number(22)?,
             minor_faults: number(10)? + number(11)?,
             major_faults: number(12)? + number(13)?,

@@ -107,14 +107,21 @@ impl<'a> Tree<'a> {
 
     /// Whether nothing of the tree is left.
     pub fn is_gone(&self) -> bool {
-        self.root_end.is_some() && (self.childless || self.alive().is_empty())
+        self.root_end.is_some() && (self.childless || (self.children().is_empty() && self.alive().is_empty()))
+    }
+
+    /// Our children of this tree, living or not yet waited for. While anything of the tree lives there is at least one: what
+    /// forks and ends at once can be missed by a look at all processes, but its child is ours before it is dead itself.
+    fn children(&self) -> Vec<i32> {
+        let mut children = process::children_of(std::process::id() as i32);
+        children.retain(|pid| !self.foreign.contains(pid));
+        children
     }
 
     /// All living processes of the tree: those in the group, and our descendants, wherever they have moved to.
     pub fn alive(&self) -> Vec<i32> {
         let mut found = self.group.pids();
-        let mut open: Vec<i32> = process::children_of(std::process::id() as i32);
-        open.retain(|pid| !self.foreign.contains(pid));
+        let mut open = self.children();
         while let Some(pid) = open.pop() {
             open.extend(process::children_of(pid));
             found.push(pid);
@@ -211,12 +218,13 @@ impl<'a> Tree<'a> {
                 break;
             }
             let alive = self.alive();
-            if alive.is_empty() && (self.childless || self.root_end.is_some()) {
+            if alive.is_empty() && (self.childless || (self.root_end.is_some() && self.children().is_empty())) {
                 break;
             }
             if Instant::now() > deadline {
                 let state = |pid: i32| process::stat(pid).map_or('?', |stat| stat.state);
-                return alive
+                let held = if alive.is_empty() { self.children() } else { alive };
+                return held
                     .iter()
                     .map(|&pid| format!("process {pid} ({}): state {}", process::command_of(pid), state(pid)))
                     .collect();

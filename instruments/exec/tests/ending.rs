@@ -91,6 +91,15 @@ fn what_forks_without_end_is_killed() {
 }
 
 #[test]
+fn a_process_without_its_first_thread_is_killed() {
+    for mode in cgroup_modes() {
+        let result = result(&["--cgroup", mode, "--env", "BAKEOFF_TAG=headless"], &[SUBJECT, "headless"]);
+        assert_eq!(result["killed"][0]["signal"], "KILL", "{result}");
+        assert!(result["leftover"].as_array().unwrap().is_empty(), "{result}");
+    }
+}
+
+#[test]
 fn a_timeout_ends_what_ignores_signals() {
     for mode in cgroup_modes() {
         let options = ["--cgroup", mode, "--timeout", "300ms", "--grace", "100ms"];

@@ -1,4 +1,4 @@
-"""A program: the rows of a query on a SQLite file as an Arrow file. `bakeoff.analysis.columns` runs it, and says why.
+"""A program: the rows of a query on a SQLite file as an Arrow file. `bakeoff.analysis.reading` runs it, and says why.
 
 python -m bakeoff.analysis.arrowfile DATABASE FILE KIND,… QUERY
 """

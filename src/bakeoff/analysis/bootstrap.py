@@ -89,20 +89,28 @@ def _drawn_middles(rng: np.random.Generator, n: int, lower: Indices, places: int
     Draws on a part are uniform there, and the k-th least of m uniform numbers is Beta(k, m + 1 - k) (David & Nagaraja
     2003, Order Statistics, sec. 2.1); so only the middle ones need to be drawn.
     """
-    found = []
-    before = np.zeros(len(lower))  # the last of the two, within the part where it lies
-    for number, middle in enumerate(((n - 1) // 2, n // 2)):
-        inside = middle < lower
-        many = np.where(inside, lower, n - lower)
-        rank = np.where(inside, middle, middle - lower) + 1
-        if number == 0 or n % 2 == 0:
-            again = (number == 1) & (rank > 1)  # follows the first one in the same part: the least of those above it
-            drawn = rng.beta(np.where(again, 1, rank), many - rank + 1)
-            before = np.where(again, before + (1 - before) * drawn, drawn)
-        size = np.where(inside, places, n - places)
-        place = np.minimum((before * size).astype(np.intp), size - 1)
-        found.append(np.where(inside, place, places + place))
-    return found[0], found[1]
+    first, second = (n - 1) // 2, n // 2
+    inside = first < lower  # the first one lies on the first places
+    many = np.where(inside, lower, n - lower)
+    rank = np.where(inside, first, first - lower) + 1
+    share = rng.beta(rank, many - rank + 1)
+    low = _place(share, inside, places, n)
+    if first == second:
+        return low, low
+    # The second one is the least of those above the first one, or the least on the other places if there are none: of
+    # m uniform numbers that is 1 - U^(1/m).
+    ended = rank == many
+    left = np.where(ended, n - lower, many - rank)
+    above = 1 - rng.random(len(lower)) ** (1 / left)
+    share = np.where(ended, above, share + (1 - share) * above)
+    return low, _place(share, inside & ~ended, places, n)
+
+
+def _place(share: Vector, inside: NDArray[np.bool_], places: int, n: int) -> Indices:
+    """The place that a share (0 to 1) of the first places, or of the others, stands for."""
+    size = np.where(inside, places, n - places)
+    at = np.minimum((share * size).astype(np.intp), size - 1)
+    return np.asarray(np.where(inside, at, places + at))
 
 
 def medians_bca(values: Vector, seed: int) -> Vector:
@@ -200,21 +208,20 @@ def log_ratios(ours: Vector, baseline: Vector, seed: int) -> Vector:
     if not (ours > 0).all() or not (baseline > 0).all():
         raise ValueError("a ratio needs values above zero")
     if len(ours) > MOST_COUNTED:
-        return _many_log_ratios(ours, baseline, seed)
+        return many_log_ratios((ours, baseline), (np.argsort(ours), np.argsort(baseline)), seed)
     return np.asarray(np.log(resampled_medians(ours, seed)) - np.log(resampled_medians(baseline, seed)))
 
 
-def _many_log_ratios(ours: Vector, baseline: Vector, seed: int) -> Vector:
-    """The same for many pairs, without drawing each of them.
+def many_log_ratios(samples: tuple[Vector, Vector], orders: tuple[Indices, Indices], seed: int) -> Vector:
+    """The same for many pairs, without drawing each of them; `orders` put each sample in order.
 
     A resample's median lies where the number of draws from the lower half of the values puts it. The numbers for both
     systems come from one multinomial draw over the four kinds of pairs (each value in the lower half or not), which
     keeps the pairs together; the place within a half is drawn for each system alone. That neglects what is left of the
     dependence there, which is smaller than the main part by the fourth root of n; it makes intervals wider, if at all.
     """
-    n = len(ours)
+    n = len(samples[0])
     half = n // 2
-    orders = [np.argsort(values) for values in (ours, baseline)]
     lower = np.zeros((2, n), dtype=bool)
     for side, order in enumerate(orders):
         lower[side, order[:half]] = True
@@ -222,10 +229,9 @@ def _many_log_ratios(ours: Vector, baseline: Vector, seed: int) -> Vector:
     rng = np.random.default_rng([seed, n])
     drawn = rng.multinomial(n, np.array([both, half - both, half - both, n - 2 * half + both]) / n, MANY_DRAWS)
     logs = []
-    for side, values in enumerate((ours, baseline)):
+    for side, (values, order) in enumerate(zip(samples, orders, strict=True)):
         first, second = _drawn_middles(rng, n, drawn[:, 0] + drawn[:, 1 + side], half)
-        ordered = values[orders[side]]
-        logs.append(np.log((ordered[first] + ordered[second]) / 2))
+        logs.append(np.log((values[order[first]] + values[order[second]]) / 2))
     return np.asarray(logs[0] - logs[1])
 
 

@@ -23,10 +23,15 @@ TIMES = ("s", "ms", "us", "µs", "ns", "min")
 
 def cliffs_delta(ours: Vector, theirs: Vector) -> float:
     """P(ours > theirs) - P(ours < theirs), from -1 to 1 (Cliff 1993, Psychological Bulletin 114)."""
-    ours, ordered = np.sort(ours), np.sort(theirs)  # both in order: the search then stays in the cache
-    below = np.searchsorted(ordered, ours, side="left")
-    above = len(ordered) - np.searchsorted(ordered, ours, side="right")
-    return float(np.sum(below - above) / (len(ours) * len(theirs)))
+    return ordered_delta(np.sort(ours), np.sort(theirs))
+
+
+def ordered_delta(ours: Vector, theirs: Vector) -> float:
+    """Cliff's delta of values that are in order; the search then stays in the cache."""
+    below = np.searchsorted(theirs, ours, side="left")
+    tied = bool((theirs[np.minimum(below, len(theirs) - 1)] == ours).any())
+    up_to = np.searchsorted(theirs, ours, side="right") if tied else below
+    return float(np.sum(below + up_to - len(theirs)) / (len(ours) * len(theirs)))
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sqlalchemy import Text, cast, func, select
+from sqlalchemy import select
 
 from bakeoff import flags as known_flags
 from bakeoff import plan, yamlfile
 from bakeoff.analysis import columns, derived, warmup
-from bakeoff.analysis.columns import Columns, Schema
 from bakeoff.analysis.findings import SystemState
+from bakeoff.analysis.reading import Columns, Reading, Schema, Span
 from bakeoff.analysis.warmup import Warming
 from bakeoff.experiment import Experiment
 from bakeoff.store import Store
-from bakeoff.store.tables import flags, host_facts, metrics, observations, trials
+from bakeoff.store.tables import flags, host_facts, metrics, trials
 
 MOST_STATES = 2_000  # trials whose surroundings are read
 MOST_NAMED = 10_000  # rows that one query names by number
@@ -53,20 +53,18 @@ class RunData:
     store: Store | None = field(default=None, repr=False, compare=False)  # where the trials' series are, when asked for
 
 
-def load(store: Store, run: str) -> RunData:
-    """Reads a run. Raises BadInput if there is no such run, or its stored experiment cannot be read."""
-    row = dict(store.run(run))
+def load(store: Store, reading: Reading) -> RunData:
+    """What is being read of a run, with all else. Raises BadInput if its stored experiment cannot be read."""
+    row = dict(store.run(reading.run))
     data, node = yamlfile.parse(row["experiment_yaml"], f"run {row['id']}")
     experiment = yamlfile.validate(data, Experiment, f"run {row['id']}", node)
     steps_of = list(experiment.step_factors)
-    span = _span(store, row["id"])
-    with _read_trials(store, row["id"], span) as planned, _read_observations(store, span) as numbers:
-        every_flag = _flags(store, span, steps_of)
-        flagged = _excluding(every_flag, steps_of)
-        attempts, parameters = _trials(store, experiment, flagged, planned)
-        every_flag = every_flag.join(attempts.select("trial"), "trial", "semi")
-        steps = flagged.filter(~pl.col("whole")).drop("whole").join(attempts.select("trial"), "trial", "semi")
-        samples = _samples(experiment, attempts, steps, _metrics(store, experiment), numbers)
+    every_flag = _flags(store, reading.span, steps_of)
+    flagged = _excluding(every_flag, steps_of)
+    attempts, parameters = _trials(store, experiment, flagged, reading.trials)
+    every_flag = every_flag.join(attempts.select("trial"), "trial", "semi")
+    steps = flagged.filter(~pl.col("whole")).drop("whole").join(attempts.select("trial"), "trial", "semi")
+    samples = _samples(experiment, attempts, steps, _metrics(store, experiment), reading.observations)
     samples = derived.add(samples, experiment, parameters)
     host, states = _facts(store, row["id"], attempts["trial"])
     kept = {key: value for key, value in row.items() if key not in ("experiment_yaml", "reference_rows", "lab_root")}
@@ -136,52 +134,6 @@ def _trials(
     return frame.with_columns(fine.alias("counted")), parameters
 
 
-@dataclass(frozen=True)
-class Span:
-    """How many trials a run has, and the numbers of the first and the last; a few between may be of another run."""
-
-    count: int
-    first: int
-    last: int
-
-    @property
-    def many(self) -> bool:
-        """Whether to read them by a process of its own."""
-        return self.count > columns.MANY
-
-
-def _span(store: Store, run: str) -> Span:
-    query = select(func.count(), func.min(trials.c.id), func.max(trials.c.id)).where(trials.c.run_id == run)
-    with store.engine.connect() as db:
-        count, first, last = db.execute(query).one()
-    return Span(count, first or 0, last or 0)
-
-
-def _read_trials(store: Store, run: str, span: Span) -> Columns:
-    t = trials.c
-    schema: Schema = {
-        "trial": pl.Int32,
-        "position": pl.Int32,
-        "attempt": pl.Int32,
-        "block": pl.Int32,
-        "replication": pl.Int32,
-        "warm_up": pl.Int32,
-        "procedure": pl.Categorical,
-        "system": pl.Categorical,
-        "cell_json": pl.Categorical,
-        "status": pl.Categorical,
-        "reason": pl.String,
-        "started_at": pl.Float64,
-        "ended_at": pl.Float64,
-    }
-    query = select(
-        t.id, t.position, t.attempt, t.block, t.replication, cast(t.warm_up, trials.c.position.type), t.procedure,
-        t.system, cast(t.cell, Text), t.status, func.coalesce(t.reason, ""), func.coalesce(t.started_at, -1.0),
-        func.coalesce(t.ended_at, -1.0),
-    ).where(t.run_id == run)  # fmt: skip
-    return Columns(store, query, schema, span.many)
-
-
 def _cells(store: Store, trial_of: dict[str, int], experiment: Experiment) -> tuple[pl.DataFrame, Parameters]:
     """The distinct cells of a run: their stored JSON, and one column for each factor that makes cells.
 
@@ -210,7 +162,7 @@ def _flags(store: Store, span: Span, steps: list[str]) -> pl.DataFrame:
     """Validity flags with the step that each is about; `whole` is true for flags of the whole trial."""
     f = flags.c
     query = select(f.trial_id, f.labels, f.flag, f.detail).where(f.trial_id.between(span.first, span.last))
-    schema: Schema = {"trial": pl.Int32, "step": pl.String, "flag": pl.String, "detail": pl.String}
+    schema: Schema = {"trial": "Int32", "step": "String", "flag": "String", "detail": "String"}
     frame = Columns(store, query, schema, many=False).frame().sort("trial", "flag")
     texts = frame["step"].unique().to_list()
     labels = [json.loads(text) for text in texts]
@@ -231,12 +183,6 @@ def _excluding(flagged: pl.DataFrame, steps: list[str]) -> pl.DataFrame:
         .group_by("trial", "whole", *steps, maintain_order=True)
         .agg(pl.col("flag").str.join(" ").alias("flags"), pl.col("detail").str.join("; ").alias("flag_details"))
     )
-
-
-def _read_observations(store: Store, span: Span) -> Columns:
-    o = observations.c
-    query = select(o.trial_id, o.metric_id, o.value).where(o.trial_id.between(span.first, span.last))
-    return Columns(store, query, {"trial": pl.Int32, "metric_id": pl.Int32, "value": pl.Float64}, span.many)
 
 
 def _samples(

@@ -30,13 +30,11 @@ def drift(
     place = ["system", *factors, *steps]
     log = pl.col("value").log()
     frame = samples.with_columns((log - log.median().over(place)).alias("off"), pl.len().over(place).alias("n"))
-    each = (
-        frame.filter(pl.col("n") > 1)
-        .group_by("trial", "position", "block", "system", *factors, maintain_order=True)
-        .agg(pl.col("off").mean())
-        .join(started, on="trial", how="left")
-        .sort("started_at", "position", nulls_last=True)
-    )
+    of_trial = ["trial", "position", "block", "system", *factors]
+    each = frame.filter(pl.col("n") > 1).select(*of_trial, "off")
+    if steps:
+        each = each.group_by(of_trial, maintain_order=True).agg(pl.col("off").mean())
+    each = each.join(started, on="trial", how="left").sort("started_at", "position", nulls_last=True)
     if len(each) < FEWEST:
         return None
     y, block = each["off"].to_numpy(), numbered(each, ["block"])

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bakeoff.analysis import bootstrap, comparison, letters, ranks, summary
+from bakeoff.analysis import bootstrap, comparison, letters, many, ranks, summary
 from bakeoff.analysis.findings import Comparison, Group, MetricInfo
 from bakeoff.analysis.results import Pair, Ranked, Ranking
 
@@ -76,15 +76,23 @@ def compare(rows: list[Row], factors: list[str], seed: int, draws: int) -> list[
     blocks = rows[0]["blocks"]
     whole = all(np.array_equal(row["blocks"], blocks) for row in rows[1:])
     values = np.array([row["values"] for row in rows], dtype=np.float64) if whole else None
-    if values is not None and len(blocks) > 1 and (values > 0).all():
+    if values is not None and 1 < len(blocks) <= bootstrap.MOST_COUNTED and (values > 0).all():
         return _together(rows, values, factors, seed, draws)
     found = []
     for index, row in enumerate(rows):
         for other in rows[index + 1 :]:
-            ours, theirs = paired(row, other)
-            if len(ours):
-                found.append(comparison.compare(summary.group_of(row, factors), other["system"], ours, theirs, seed)[0])
+            if (one := against(row, other, factors, seed)) is not None:
+                found.append(one[0])
     return found
+
+
+def against(row: Row, other: Row, factors: list[str], seed: int) -> tuple[Comparison, Vector | None] | None:
+    """One row against another in the blocks that both have, with resampled log ratios; None where there are none."""
+    group = summary.group_of(row, factors)
+    if min(row["n"], other["n"]) > bootstrap.MOST_COUNTED:
+        return many.compare(group, row, other, seed)
+    ours, theirs = paired(row, other)
+    return comparison.compare(group, other["system"], ours, theirs, seed) if len(ours) else None
 
 
 def _together(rows: list[Row], values: Vector, factors: list[str], seed: int, draws: int) -> list[Comparison]:

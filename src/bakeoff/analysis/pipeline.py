@@ -19,6 +19,7 @@ from bakeoff.analysis import (
     geometric,
     judging,
     knees,
+    many,
     pairs,
     published,
     references,
@@ -259,6 +260,7 @@ def _comparisons(
             compared = _family(rows, factors, baseline, systems, seed)
             judged = comparison.judge([one for one, _ in compared], kinds[metric], experiment.equivalence)
             comparisons += judged
+            many.forget(rows)
             if procedure == experiment.procedure.kind:
                 means += _means(zip(judged, (resampled for _, resampled in compared), strict=True), seed)
     return comparisons, means
@@ -273,9 +275,8 @@ def _family(
         other = by_place.get(_place(row, factors))
         if row["system"] == baseline or not (systems is None or row["system"] in systems) or other is None:
             continue
-        ours, theirs = pairs.paired(row, other)
-        if len(ours):
-            found.append(comparison.compare(summary.group_of(row, factors), baseline, ours, theirs, seed))
+        if (one := pairs.against(row, other, factors, seed)) is not None:
+            found.append(one)
     return found
 
 

@@ -46,16 +46,18 @@ def _midranks(values: Vector) -> Vector:
 def signed_rank(differences: Vector) -> float:
     """Wilcoxon's test (1945) of paired differences that are not all 0."""
     n = len(differences)
-    sizes = np.abs(differences)
-    order = np.argsort(sizes)
-    unusual = not sizes.all() or not np.diff(sizes[order]).all()
+    # A number's bits moved round by one are its size with the sign at the end: one sort gives the ranks and the signs.
+    bits = np.ascontiguousarray(differences, dtype=np.float64).view(np.uint64)
+    ordered = np.sort((bits << np.uint64(1)) | (bits >> np.uint64(63)))
+    sizes = ordered >> np.uint64(1)
+    unusual = sizes[0] == 0 or bool((sizes[1:] == sizes[:-1]).any())
     if unusual and n <= EXACT_TIED:
-        return _signed_with_ties(differences[sizes > 0])
+        return _signed_with_ties(differences[differences != 0])
     if unusual:
         from scipy import stats
 
         return float(stats.wilcoxon(differences).pvalue)
-    w = int(np.flatnonzero(differences[order] > 0).sum()) + int(np.count_nonzero(differences > 0))  # ranks are from 1
+    w = int((np.flatnonzero(ordered & np.uint64(1) == 0) + 1).sum())  # the ranks of what is above 0
     w = max(w, n * (n + 1) // 2 - w)
     if n > EXACT_SIGNED:  # normal, as scipy has it
         deviation = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)

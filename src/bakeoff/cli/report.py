@@ -30,13 +30,12 @@ def report(
     store = Where.store()
     runs = list(dict.fromkeys(store.run(name)["id"] for name in names or ["last"]))
     target = folder or Where.lab().state / "reports" / folder_name(runs)
-    concluded = reports.conclude(store, runs)
-    files = reports.write_concluded(concluded, target)
+    files, found = reports.make(store, runs, target)
     if as_json:
         print_json({kind: str(path) for kind, path in files.items()})
         return
-    for found, _ in concluded:
-        out.print(reports.terminal(found))
+    for one in found:
+        out.print(reports.terminal(one))
     for kind, path in files.items():
         out.print(f"{kind:20} {path}", markup=False, soft_wrap=True)
 

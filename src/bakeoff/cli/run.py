@@ -88,13 +88,12 @@ def _end(lab: Lab, store: Store, name: str, no_report: bool, as_json: bool) -> N
     if not no_report:
         from bakeoff import report
 
-        concluded = report.conclude(store, [name])
-        written = report.write_concluded(concluded, lab.state / "reports" / name)
+        written, found = report.make(store, [name], lab.state / "reports" / name)
         files = {kind: str(path) for kind, path in written.items()}
     if as_json:
         print_json({"run": name, "trials": counts, "report": files})
     elif not no_report:
-        out.print(report.terminal(concluded[0][0]))
+        out.print(report.terminal(found[0]))
         out.print(f"\nrun     {name}\nreport  {files['html']}", highlight=False, soft_wrap=True)
     else:
         out.print(f"run {name}: " + ", ".join(f"{count} {status}" for status, count in sorted(counts.items())))

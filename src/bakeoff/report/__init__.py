@@ -12,27 +12,25 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from bakeoff.analysis.findings import Analysis
-    from bakeoff.report.files import Concluded
     from bakeoff.store import Store
 
 
-def conclude(store: Store, runs: list[str]) -> list[Concluded]:
-    """The analysis of each run with its data, to hand to `write_concluded` and `terminal`: none is made twice."""
-    from bakeoff.report import files
+def make(store: Store, runs: list[str], folder: Path) -> tuple[dict[str, Path], list[Analysis]]:
+    """Writes report.html, report.md, and observations and summary as CSV and Parquet.
 
-    return files.conclude(store, runs)
+    Returns the paths by kind, and the analyses, so that none is made twice.
+    """
+    from bakeoff import analysis
 
+    with analysis.begin(store, runs[0]) as reading:  # before the libraries are loaded, which takes as long
+        from bakeoff.report import files
 
-def write_concluded(concluded: list[Concluded], folder: Path) -> dict[str, Path]:
-    """Writes report.html, report.md, and observations and summary as CSV and Parquet; returns the paths by kind."""
-    from bakeoff.report import files
-
-    return files.write_files(concluded, folder)
+        return files.make(store, runs, folder, reading)
 
 
 def write(store: Store, runs: list[str], folder: Path) -> dict[str, Path]:
-    """The files of a report of runs, as `write_concluded` writes them."""
-    return write_concluded(conclude(store, runs), folder)
+    """Writes the same files; returns their paths by kind."""
+    return make(store, runs, folder)[0]
 
 
 def terminal(analysis: Analysis) -> RenderableType:

@@ -9,31 +9,27 @@ from typing import Any
 import polars as pl
 
 from bakeoff import analysis as analyses
-from bakeoff.analysis import columns
+from bakeoff.analysis import columns, pipeline
 from bakeoff.analysis.data import RunData
 from bakeoff.analysis.findings import Analysis
+from bakeoff.analysis.reading import Reading
 from bakeoff.plan import cell_text
 from bakeoff.report import markdown, page
 from bakeoff.store import Store
 
 MOST_LINES = 1_000_000  # of a CSV file; more observations are written as Parquet alone
 
-Concluded = tuple[Analysis, RunData]
 
-
-def conclude(store: Store, runs: list[str]) -> list[Concluded]:
-    """The analyses of runs, each with what it was made from.
-
-    Runs of one experiment are joined; those of several experiments stand one after the other.
-    """
-    return [(analyses.analyse(one), one) for one in analyses.load_joined(store, runs)]
-
-
-def write_files(concluded: list[Concluded], folder: Path) -> dict[str, Path]:
+def make(
+    store: Store, runs: list[str], folder: Path, reading: Reading | None = None
+) -> tuple[dict[str, Path], list[Analysis]]:
     """Writes report.html, report.md, and observations and summary as CSV and Parquet into the folder, which is made.
 
-    docs/data.md says what the columns are. A file of an earlier report that is not written again is removed.
+    Runs of one experiment are joined; those of several experiments stand one after the other. docs/data.md says what
+    the columns are. A file of an earlier report that is not written again is removed. `reading` is one of the runs
+    that has been begun. Returns the paths by kind, and the analyses.
     """
+    data = analyses.load_joined(store, runs, reading)
     folder.mkdir(parents=True, exist_ok=True)
     paths = {
         "html": folder / "report.html",
@@ -43,21 +39,27 @@ def write_files(concluded: list[Concluded], folder: Path) -> dict[str, Path]:
         "observations_parquet": folder / "observations.parquet",
         "summary_parquet": folder / "summary.parquet",
     }
-    every = observations([data for _, data in concluded])
     with ThreadPoolExecutor(1) as beside:  # Polars works without the interpreter, so both cores do
-        written = beside.submit(every.write_parquet, paths["observations_parquet"], compression="lz4")
-        paths["html"].write_text(page.html(concluded), encoding="utf-8")
-    written.result()
-    found = [one for one, _ in concluded]
+        written = beside.submit(_write_observations, data, paths)
+        found = [pipeline.analyse(one) for one in data]
+        paths["html"].write_text(page.html(list(zip(found, data, strict=True))), encoding="utf-8")
+    if not written.result():
+        paths.pop("observations").unlink(missing_ok=True)
     paths["markdown"].write_text("\n\n".join(markdown.text(one) for one in found), encoding="utf-8")
     lines = summary(found)
     lines.write_csv(paths["summary"])
     lines.write_parquet(paths["summary_parquet"])
-    if every.height <= MOST_LINES:
-        every.write_csv(paths["observations"])
-    else:
-        paths.pop("observations").unlink(missing_ok=True)
-    return paths
+    return paths, found
+
+
+def _write_observations(data: list[RunData], paths: dict[str, Path]) -> bool:
+    """Writes them as Parquet, and as CSV if they are not too many; says whether they are as CSV."""
+    every = observations(data)
+    every.write_parquet(paths["observations_parquet"], compression="lz4")
+    if every.height > MOST_LINES:
+        return False
+    every.write_csv(paths["observations"])
+    return True
 
 
 def observations(data: list[RunData]) -> pl.DataFrame:

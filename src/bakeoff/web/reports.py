@@ -67,7 +67,7 @@ class Reports:
         return (row["id"], row["status"], row["ended_at"], *sorted(self._store.counts(run).items()))
 
     async def _make(self, command: str, names: tuple[str, ...]) -> str:
-        with tempfile.TemporaryDirectory(prefix="bakeoff-page-") as folder:
+        with tempfile.TemporaryDirectory(prefix="served-page-") as folder:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "bakeoff", command, "--json", "--out", folder, "--", *names),
                 env=os.environ | {"BAKEOFF_STORE": self._store.url},  # not an argument: it may hold a password

@@ -12,6 +12,7 @@ fn main() {
         "print" => print(number(2) as usize),
         "daemon" => daemon(),
         "hydra" => hydra(),
+        "headless" => headless(),
         "stubborn" => {
             ignore_signals();
             println!("@bakeoff startup");
@@ -98,6 +99,17 @@ fn hydra() {
             }
             libc::_exit(0);
         }
+    }
+    std::thread::sleep(Duration::from_millis(50));
+}
+
+/// Leaves a child behind whose first thread has ended and whose second one sleeps: it looks like a zombie, and is none.
+fn headless() {
+    // SAFETY: this process has one thread.
+    if unsafe { libc::fork() } == 0 {
+        std::thread::spawn(|| std::thread::sleep(Duration::from_secs(60)));
+        // SAFETY: it ends this thread, which holds nothing that the other one needs.
+        unsafe { libc::syscall(libc::SYS_exit, 0) };
     }
     std::thread::sleep(Duration::from_millis(50));
 }
