@@ -66,7 +66,7 @@ class Load(Strict):
     """The load of a step. With `rate` the loop is open and the rate is given, else it is closed: each connection
     sends its next request when its answer has come."""
 
-    connections: Count = 10
+    connections: Count = Field(10, description="0: a step without load, as long as `duration`")
     rate: Number | None = Field(None, description="requests a second")
     spacing: Literal["constant", "poisson"] = "constant"
     max_connections: Count | None = None

@@ -30,7 +30,7 @@ class Runtime(Strict):
     maps: bool = Field(True, description="whether a folder can be shown under another path than its own")
     variable: list[str] = Field([], description="words for each variable of the program, with {name} and {value}")
     listen: list[str] = Field([], description="words for a program that serves, with {host} and {port}")
-    env: dict[str, str] = Field({}, description="environment of the runtime itself, with {made}")
+    env: dict[str, str] = Field({}, description="environment of the runtime itself, with {artefact}, {made}, {host} and {port}")
     state: Literal["cold", "warm", "none"] = Field(
         description="what a start finds: it compiles, it was compiled before, or there is nothing to compile"
     )
@@ -43,9 +43,10 @@ class Runtime(Strict):
             "folder": {"inside", "outside"},
             "variable": {"name", "value"},
             "listen": {"host", "port"},
+            "env": {"artefact", "made", "host", "port"},
         }
         for key, known in places.items():
-            for word in getattr(self, key):
+            for word in self.env.values() if key == "env" else getattr(self, key):
                 for used in PLACEHOLDER.findall(word):
                     if used not in known:
                         raise problem(f"{{{used}}} means nothing here", f"use one of {', '.join(sorted(known))}", key)

@@ -148,7 +148,7 @@ class Around(Podman):
             folders={path: path for path in program.folders},
         )
         words = self.inner.words(inside, MADE)
-        own = replace(program, env=self.inner.environment(MADE))
+        own = replace(program, env=self.inner.environment(inside, MADE))
         return self.container(own, made, limits, paths, [str(self._runtime(paths)), *words[1:]])
 
     def _runtime(self, paths: list[str]) -> Path:

@@ -48,16 +48,17 @@ class CommandLine(Platform):
     def launch(self, program: Program, made: Made | None, limits: Limits, paths: list[str]) -> Launch:
         """The runtime's command line for this program."""
         folder = str(made.folder) if made else ""
-        return Launch(self.words(program, folder), self.environment(folder))
+        return Launch(self.words(program, folder), self.environment(program, folder))
 
     @property
     def is_one_program(self) -> bool:
         """Whether the runtime is one program, which can be put into an image as it is."""
         return not any("{here}" in word for word in self.rules.run)
 
-    def environment(self, made: str) -> dict[str, str]:
+    def environment(self, program: Program, made: str) -> dict[str, str]:
         """The runtime's own variables, with `made` as the folder of what was compiled."""
-        return {key: _fill([value], {"made": made})[0] for key, value in self.rules.env.items()}
+        values = {"artefact": program.artefact, "made": made, **_address(program)}
+        return {key: _fill([value], values)[0] for key, value in self.rules.env.items()}
 
     def words(self, program: Program, made: str) -> list[str]:
         """The command line, with `made` as the folder of what was compiled."""
@@ -65,7 +66,6 @@ class CommandLine(Platform):
 
     def _words(self, program: Program, values: dict[str, str]) -> Iterator[str]:
         rules = self.rules
-        host, _, port = (program.address or "").rpartition(":")
         for word in rules.run:
             match word:
                 case "{arguments}":
@@ -77,9 +77,14 @@ class CommandLine(Platform):
                     for name, value in program.env.items():
                         yield from _fill(rules.variable, {"name": name, "value": value})
                 case "{listen}":
-                    yield from _fill(rules.listen, {"host": host, "port": port}) if program.address else ()
+                    yield from _fill(rules.listen, _address(program)) if program.address else ()
                 case _:
                     yield from _fill([word], values)
+
+
+def _address(program: Program) -> dict[str, str]:
+    host, _, port = (program.address or "").rpartition(":")
+    return {"host": host, "port": port}
 
 
 def _fill(words: list[str], values: Mapping[str, str]) -> list[str]:

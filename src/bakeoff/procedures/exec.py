@@ -22,6 +22,7 @@ def exec_trial(task: Task) -> Outcome:
     assert isinstance(procedure, ExecProcedure)
     system = task.prepared.system
     outcome = Outcome("ok")
+    outcome.observe("artefact_size", "B", task.size)
     try:
         with ExitStack() as stack:
             others = {name: part for name, part in system.parts.items() if name != system.main}

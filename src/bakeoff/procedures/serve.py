@@ -18,6 +18,7 @@ from bakeoff.procedures.check import wrong_answer
 from bakeoff.procedures.exec import observe_window
 from bakeoff.procedures.parts import NotReady, start_parts
 from bakeoff.procedures.task import Task
+from bakeoff.quantities import seconds
 from bakeoff.store.store import Outcome
 
 SUMS = ("cpu", "cpu_user", "cpu_system", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
@@ -39,6 +40,7 @@ def serve_trial(task: Task) -> Outcome:
     procedure = task.experiment.procedure
     assert isinstance(procedure, ServeProcedure)
     outcome = Outcome("ok")
+    outcome.observe("artefact_size", "B", task.size)
     try:
         with ExitStack() as stack:
             Serving(task, procedure, outcome, stack).carry_out()
@@ -71,9 +73,10 @@ class Serving:
         steps = plan.steps(self.task.experiment, self.task.trial.system, self.task.trial.cell)
         if not steps:
             raise Failed("failed", "the constraints leave this cell no step")
-        if self.procedure.warm_up is not None:
-            self._warm_up(steps[0])
+        loaded = next((step for step in steps if not self._is_idle(step)), None)
         for step in steps:
+            if step is loaded and self.procedure.warm_up is not None:
+                self._warm_up(step)
             time.sleep(self.procedure.pause)
             self._step(step)
         self._idle()
@@ -89,7 +92,7 @@ class Serving:
         self._cut("ready", {"phase": "start"})
 
     def _warm_up(self, first: Cell) -> None:
-        """Loads the system as in the first step until a change-point test finds the rate settled."""
+        """Loads the system as in the first step with a load until a change-point test finds the rate settled."""
         warm_up = self.procedure.warm_up
         assert warm_up is not None
         load = self.procedure.load.model_copy(update={"duration": f"{warm_up.at_most}s", "requests": None})
@@ -117,6 +120,10 @@ class Serving:
     def _step(self, step: Cell) -> None:
         labels = dict(step)
         self._cut(plan.cell_text(step) or "load", None)
+        if self._is_idle(step):
+            time.sleep(seconds(fill(self.procedure.load.duration, self._values(step))))
+            self._cut("between", labels)
+            return
         before = host.state()
         loading = self._generator(self.procedure.load, step)
         result = next((event for event in loading if event["event"] == "step"), None)
@@ -193,13 +200,14 @@ class Serving:
                 role = self.task.prepared.system.parts[part].role
                 observe_window(self.outcome, _as_result(window), labels | {"part": part, "role": role})
         whole = [_as_result(window) for window in windows.values()]
-        for metric in (*SUMS, "peak_memory", "memory"):
+        for metric in (*SUMS, "peak_memory", "memory", "peak_processes"):
             total = sum(window.get(STANDARD[metric].key) or 0 for window in whole)
             self.outcome.observe(metric, STANDARD[metric].unit, total, labels)
+        self.outcome.observe("wall", "s", max(window["wall_s"] for window in whole), labels)
         return windows
 
     def _generator(self, load: Load, step: Cell, interval: float | None = None) -> Generator:
-        values = self.task.values | plan.parameters(self.task.experiment, {**self.task.trial.cell, **step})
+        values = self._values(step)
         cpus = generator.count(self.load_cpus)
         document = generator.job(load, self.procedure.url, lambda text: fill(text, values), cpus)
         document["interval"] = interval or (1.0 if document["duration"] >= 5 else 0.25)
@@ -212,6 +220,13 @@ class Serving:
         )
         self.stack.callback(loading.close)
         return loading
+
+    def _values(self, step: Cell) -> dict[str, Any]:
+        return self.task.values | plan.parameters(self.task.experiment, {**self.task.trial.cell, **step})
+
+    def _is_idle(self, step: Cell) -> bool:
+        """Whether a step is a time without load: one of no connections."""
+        return not float(fill(self.procedure.load.connections, self._values(step)))
 
     def _fill(self, text: Any) -> Any:
         return fill(text, self.task.values)
@@ -235,4 +250,8 @@ def fill(text: Any, values: dict[str, Any]) -> Any:
 
 def _as_result(window: Json) -> Json:
     """A window with the keys of a whole result."""
-    return window | {"peak_memory_bytes": window.get("memory_peak_bytes"), "peak_processes": window.get("processes")}
+    return window | {
+        "wall_s": window["end_s"] - window["start_s"],
+        "peak_memory_bytes": window.get("memory_peak_bytes"),
+        "peak_processes": window.get("processes"),
+    }

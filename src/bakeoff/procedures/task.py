@@ -95,6 +95,12 @@ class Task:
         keep = {key: os.environ[key] for key in ("HOME", "USER", "TMPDIR") if key in os.environ}
         return keep | toolbox.environment(self.prepared.paths) | {"LC_ALL": "C.UTF-8", "BAKEOFF_PADDING": "x" * padding}
 
+    @property
+    def size(self) -> int | None:
+        """Bytes of what has to be carried to another machine that has the platform; None where clean builds tell it."""
+        wanted = "artefact_size" in self.experiment.metrics and self.experiment.builds is None
+        return (self.prepared.receipt or {}).get("artefact_size") if wanted else None
+
     def log_files(self) -> list[tuple[str, str, bytes]]:
         """The logs that the parts wrote, as artefacts."""
         return log_files(self.logs)
