@@ -7,7 +7,7 @@ WASM := --manifest-path instruments/wasm/Cargo.toml --locked
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-.PHONY: setup demo test lint test-python test-rust test-systems test-wasm test-wasm-languages test-platforms browser clean
+.PHONY: setup demo test lint test-python test-rust test-systems test-wasm test-wasm-languages platforms test-platforms browser clean
 .DEFAULT_GOAL := setup
 
 setup: $(STAMP)
@@ -55,16 +55,20 @@ test-wasm: setup
 test-wasm-languages: setup
 	BAKEOFF_TEST_INSTALL=1 $(BIN)/python -m pytest tests/test_wasm_languages.py tests/test_debs.py
 
+# The platforms whose tools are quick to have, for the tests of them. What cannot be had is skipped with its reason.
+platforms: setup
+	$(BIN)/bakeoff setup wasm-platforms wasm-platforms-http container-isolation --profile smoke
+
 # Every platform that this machine can have: its tools are installed, its contract is tested, and it is started and stopped a hundred times.
 test-platforms: setup
-	$(BIN)/bakeoff setup container-isolation wasm-platforms-http wasm-platforms
-	$(BIN)/python -m pytest tests/platforms
+	$(BIN)/bakeoff setup wasm-platforms wasm-platforms-http container-isolation
+	BAKEOFF_TEST_INSTALL=1 $(BIN)/python -m pytest tests/platforms
 	$(BIN)/python tests/platforms/start_and_stop.py --count 100
 
 browser:
 	command -v chromium >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core)
 
-test-python: setup browser
+test-python: setup browser platforms
 	$(BIN)/python -m pytest
 
 clean:

@@ -35,6 +35,13 @@ def host(platform: Platform, programs: Mapping[str, str], paths: list[str], buil
     return Hosting(platform, kind, Made(folder, said["size"], said["facts"]) if said else None)
 
 
+def facts(hosting: Hosting) -> dict[str, dict[str, str]]:
+    """What a report says of the platform of a system that may stand on several."""
+    platform = hosting.platform
+    said = {"name": platform.name, "title": platform.title, "kind": hosting.kind}
+    return {"platform": said | {"state": platform.state, "starts": platform.starts}}
+
+
 def _make(platform: Platform, kind: str, artefact: Path, folder: Path, paths: list[str]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=owned("made"), dir=folder.parent))

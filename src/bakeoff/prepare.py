@@ -127,7 +127,8 @@ def _hosted(prepared: Prepared, platforms: dict[str, Platform], build: bool) -> 
         ships = {part: {"size": each.size, **each.facts} for part, each in made.items()}
         main = prepared.system.main
         size = _shipped(prepared, hostings[main])
-        changes["receipt"] = prepared.receipt | size | ({"made": ships} if ships else {})
+        facts = hosting.facts(hostings[main]) if prepared.system.parts[main].artefacts else {}
+        changes["receipt"] = prepared.receipt | size | facts | ({"made": ships} if ships else {})
     return _with_version(Prepared(**{**prepared.__dict__, **changes}))
 
 

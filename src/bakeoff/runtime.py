@@ -30,7 +30,9 @@ class Runtime(Strict):
     maps: bool = Field(True, description="whether a folder can be shown under another path than its own")
     variable: list[str] = Field([], description="words for each variable of the program, with {name} and {value}")
     listen: list[str] = Field([], description="words for a program that serves, with {host} and {port}")
-    env: dict[str, str] = Field({}, description="environment of the runtime itself, with {artefact}, {made}, {host} and {port}")
+    env: dict[str, str] = Field(
+        {}, description="environment of the runtime itself, with {artefact}, {made}, {host} and {port}"
+    )
     state: Literal["cold", "warm", "none"] = Field(
         description="what a start finds: it compiles, it was compiled before, or there is nothing to compile"
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from bench import LAB, Bench, Unavailable
 
 # A container around a runtime is one platform, whichever runtime it is.
 TESTED = [name for name in LAB.platforms if not name.startswith("podman+") or name == "podman+wasmtime"]
+LONG = {"qemu-emulated": "an emulated machine takes minutes; `make test-platforms` tests it"}
 
 
 @pytest.fixture(scope="session", params=TESTED)
@@ -15,6 +18,8 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """Each platform of the lab, with the subject on it; skipped with the reason where it cannot be had."""
     folder = tmp_path_factory.getbasetemp() / "platforms"
     folder.mkdir(exist_ok=True)
+    if request.param in LONG and "BAKEOFF_TEST_INSTALL" not in os.environ:
+        pytest.skip(LONG[request.param])
     try:
         return Bench(LAB.platforms[request.param], folder / request.param)
     except Unavailable as reason:

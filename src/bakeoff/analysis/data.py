@@ -103,6 +103,8 @@ def _system(row: Any) -> SystemState:
         version=row["version"],
         tools=dict(row["tools"] or {}),
         key=row["key"],
+        platform=(row["receipt"] or {}).get("platform"),
+        size=(row["receipt"] or {}).get("artefact_size"),
     )
 
 

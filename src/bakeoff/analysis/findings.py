@@ -160,6 +160,8 @@ class SystemState:
     version: str | None
     tools: dict[str, Any]
     key: str | None = None  # of its sources, build commands and tools
+    platform: dict[str, Any] | None = None  # what it ran on, where it may stand on several
+    size: int | None = None  # bytes of what is shipped
 
 
 @dataclass(frozen=True)

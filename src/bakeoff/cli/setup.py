@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bakeoff import interrupts
+from bakeoff import interrupts, profiles
 from bakeoff.cli.app import AsJson, Where, app, err, out, print_json
 from bakeoff.errors import Exit
 from bakeoff.prepare import Prepared, prepare
@@ -16,11 +16,15 @@ from bakeoff.prepare import Prepared, prepare
 @app.command()
 def setup(
     experiments: Annotated[list[str], typer.Argument(help="Experiments whose systems to make ready.")],
+    profile: Annotated[
+        str | None, typer.Option("--profile", "-p", help="Only the systems of this profile; all if not given.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Install the tools and build the systems of experiments, without running them."""
     lab = Where.lab()
-    names = list(dict.fromkeys(system for name in experiments for system in lab.experiment(name).systems))
+    chosen = [profiles.resolve(lab.experiment(name), profile, lab.experiment_file(name)) for name in experiments]
+    names = list(dict.fromkeys(system for experiment in chosen for system in experiment.systems))
     done: list[Prepared] = []
     with interrupts.once():
         for name in names:

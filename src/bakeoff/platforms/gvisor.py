@@ -13,8 +13,8 @@ from bakeoff.platforms.podman import Podman
 from bakeoff.procedure import Limits
 from bakeoff.toolbox import Tool
 
-# runsc would make groups of its own, and does not know a machine with both versions of them. So it is told to leave them alone, and
-# started in the group that podman names in the container's description; what it starts stays there.
+# runsc would make groups of its own, and does not know a machine with both versions of them. So it is told to leave
+# them alone, and started in the group that podman names in the container's description; what it starts stays there.
 WRAPPER = """#!/bin/sh
 for word; do
     [ "$before" != --bundle ] || bundle=$word
@@ -36,6 +36,7 @@ exec RUNSC --platform=ptrace --network=host --ignore-cgroups "$@"
 class Gvisor(Podman):
     """A container of an image with the program alone, run by runsc with ptrace. bakeoff-exec holds its limits."""
 
+    own_kernel = True
     recipe = f"{Podman.recipe} {WRAPPER}"
 
     def make_image(self, files: Mapping[str, Path], folder: Path, paths: list[str]) -> Made:
@@ -55,5 +56,6 @@ class Gvisor(Podman):
 
 def platforms(tools: Mapping[str, Tool]) -> list[Platform]:
     """The platforms of this module."""
-    about = "A container of an image with nothing but the program, on the host's network; gVisor answers its system calls."
+    about = "A container of an image with nothing but the program, on the host's network; gVisor's kernel in user space"
+    about = f"{about} answers its system calls, which it catches with ptrace."
     return [Gvisor("podman-gvisor", "podman with gVisor (ptrace)", about, "gvisor")]

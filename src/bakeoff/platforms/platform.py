@@ -82,8 +82,8 @@ class Platform(ABC):
     """Whether a folder can be shown under another path than its own."""
     tells_exit: bool = True
     """Whether the exit code is the program's; else it is 0 whatever the program says, and only its result counts."""
-    emulated: bool = False
-    """Whether a program plays the CPU: its figures say nothing of isolation on real hardware."""
+    own_kernel: bool = False
+    """Whether it brings a kernel, whose CPU time and memory then count as the system's."""
     recipe: str = ""
     """What `make` depends on besides the artefact and the tools: if it changes, all is made again."""
 

@@ -26,7 +26,8 @@ from bakeoff.toolbox import Tool
 MEMORY = "1024M"
 PATIENCE = 5.0  # seconds that a machine with KVM has for its first boot
 LONGEST = 2000  # bytes of a kernel's command line, of 2048
-# Codes of the guest's program are told by QEMU's own: 65 for 0, 67 for 1, up to 127 for 31 and more. QEMU uses 0 and 1 for itself.
+# The exit code of the guest's program is told by QEMU's: 65 for 0, 67 for 1, up to 127 for 31 and more. QEMU uses 0 and
+# 1 for itself.
 TOLD = 32
 INIT = f"""#!/bin/busybox sh
 busybox mount -t devtmpfs devices /dev
@@ -60,15 +61,15 @@ class Qemu(Platform):
     """A virtual machine of one CPU, with QEMU's user-mode network and folders by 9p."""
 
     needs = ("qemu", "linux-guest")
+    own_kernel = True
     recipe = INIT
 
     def __init__(self, name: str, title: str, about: str, accelerator: str) -> None:
         self.name, self.title, self.about, self.accelerator = name, title, about, accelerator
-        self.emulated = accelerator == "tcg"
 
     def missing(self, paths: list[str]) -> str | None:
         """With KVM a guest is booted: that /dev/kvm is there does not mean that it can be used."""
-        return None if self.emulated else _cannot_boot(tuple(paths))
+        return _cannot_boot(tuple(paths)) if self.accelerator == "kvm" else None
 
     def make(self, kind: str, artefact: Path, folder: Path, paths: list[str]) -> Made:
         """The first file system of the guest, with the program and its libraries."""

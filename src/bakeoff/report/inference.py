@@ -7,7 +7,7 @@ from statistics import median
 from bakeoff.analysis import numbers
 from bakeoff.analysis.findings import Analysis, Trend
 from bakeoff.analysis.results import Ranking
-from bakeoff.report import demands, driftplot
+from bakeoff.report import demands, driftplot, hosts
 from bakeoff.report.section import Chapter, Grid, Section, percent, place
 
 FEW = 12  # lines; a longer table is folded
@@ -17,7 +17,7 @@ def chapters(analysis: Analysis) -> list[Chapter]:
     """The chapters that this run has something for."""
     sections = [_ranks(analysis), _scaling(analysis), _variation(analysis), _warm_ups(analysis), _drift(analysis)]
     further = Chapter("Further findings", [section for section in sections if section is not None])
-    return [chapter for chapter in (demands.chapter(analysis), further) if chapter.sections]
+    return [chapter for chapter in (hosts.chapter(analysis), demands.chapter(analysis), further) if chapter.sections]
 
 
 def _ranks(analysis: Analysis) -> Section | None:
