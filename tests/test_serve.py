@@ -54,7 +54,14 @@ def serving(lab: TestLab) -> TestLab:
     return lab
 
 
-def make(lab: TestLab, ready: Any = None, script: str = SERVER, place: str = "here", **procedure: Any) -> None:
+def make(
+    lab: TestLab,
+    ready: Any = None,
+    script: str = SERVER,
+    place: str = "here",
+    steps: tuple[int, ...] = (1, 4),
+    **procedure: Any,
+) -> None:
     path = lab.system(
         parts={"server": {
             "command": ["python3", "{source}/server.py", "{host}", "{port}"],
@@ -64,7 +71,7 @@ def make(lab: TestLab, ready: Any = None, script: str = SERVER, place: str = "he
     )  # fmt: skip
     (path.parent / "server.py").write_text(script)
     lab.experiment(
-        factors={"keepalive": {"levels": ["on"]}, "connections": {"within": True, "levels": [1, 4]}},
+        factors={"keepalive": {"levels": ["on"]}, "connections": {"within": True, "levels": list(steps)}},
         procedure=PROCEDURE | procedure,
         metrics={"throughput": {}, "latency_p50": {}, "peak_memory": {}},
         replications=1,
@@ -95,6 +102,16 @@ def test_steps_have_their_own_figures(lab: TestLab, ready: Any, place: str) -> N
     cpu = {row["connections"] or row["labels"]: row["value"] for row in rows if row["metric"] == "cpu"}
     assert cpu["4"] > cpu["phase=idle"]
     assert {row["metric"] for row in rows} >= {"ready_time", "stop_time", "latency_p999", "cpu_per_request", "load_cpu"}
+
+
+def test_a_step_without_connections_is_a_time_without_load_before_the_warm_up(lab: TestLab) -> None:
+    make(lab, steps=(0, 2))
+    rows = run(lab)
+    figures = {(row["metric"], row["connections"]): row["value"] for row in rows if row["connections"]}
+    assert [level for metric, level in figures if metric == "throughput"] == ["2"]
+    assert 0.3 <= figures["wall", "0"] < 5 and figures["peak_processes", "0"] == 1
+    assert figures["cpu", "2"] > 3 * figures["cpu", "0"] and figures["memory", "0"] > 1_000_000
+    assert figures["minor_faults", "0"] <= figures["minor_faults", "2"]
 
 
 def test_a_wrong_check_makes_the_trial_wrong(lab: TestLab) -> None:

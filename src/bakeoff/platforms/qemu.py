@@ -43,7 +43,7 @@ busybox sh /run.sh
 code=$?
 exec >/dev/null 2>&1
 [ $code -lt 32 ] || code=31
-printf "\\\\$(printf %o $(({TOLD} + code)))" | busybox dd of=/dev/port bs=1 seek=$((0xf4)) count=1
+printf "\\\\$(printf %o $(({TOLD} + code)))" | busybox dd of=/dev/port bs=1 seek=$((0xf4)) count=1 conv=notrunc
 busybox poweroff -f
 """
 # The client: passes signals on, and turns QEMU's code into that of the guest's program.
