@@ -122,6 +122,18 @@ def make(experiment: Experiment, seed: int | None = None, file: Path | str | Non
     ]
 
 
+def profiling(experiment: Experiment, position: int) -> list[Trial]:
+    """A trial more for each system, from this position on, in which nothing is measured but stacks are sampled."""
+    if experiment.procedure.kind != "serve":
+        mend = "leave out --profile-systems, or choose an experiment whose procedure is `serve`"
+        raise BadInput("only systems that serve have a load under which they can be profiled", mend)
+    first = {system: found[0] for system in experiment.systems if (found := cells(experiment, system))}
+    return [
+        Trial(position + index, 0, 0, "profile", system, cell, parameters(experiment, cell), False)
+        for index, (system, cell) in enumerate(first.items())
+    ]
+
+
 def _draw(seed: int, trial: tuple[int, str, str, Cell]) -> bytes:
     block, procedure, system, cell = trial
     return hashlib.sha256(f"{seed}|{block}|{procedure}|{system}|{cell_text(cell)}".encode()).digest()

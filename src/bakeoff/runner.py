@@ -66,11 +66,12 @@ class Runner:
     watcher: Watcher
     wait: bool = True  # for another lab that measures on this machine
 
-    def start(self, name: str, profile: str | None, seed: int | None) -> str:
-        """Checks and prepares everything, stores the run with its plan, and returns its id; nothing is run yet."""
+    def start(self, name: str, profile: str | None, seed: int | None, profile_systems: bool = False) -> str:
+        """Checks and prepares everything, stores the run with its plan, carries it out, and returns its id."""
         experiment = profiles.resolve(self.lab.experiment(name), profile, self.lab.experiment_file(name))
         began = time.time()
         trials = plan.make(experiment, seed, self.lab.experiment_file(name))
+        trials += plan.profiling(experiment, len(trials)) if profile_systems else []
         sweep(self.lab)
         systems = [self._prepare(system) for system in experiment.systems]
         if not any(system.ready for system in systems):

@@ -13,7 +13,7 @@ from bakeoff.quantities import problem
 from bakeoff.yamlfile import Strict
 
 Words = Annotated[list[str], Field(min_length=1)]
-MANY = ("folders", "variables", "listen", "arguments")
+MANY = ("folders", "variables", "listen", "profile", "arguments")
 
 
 class Runtime(Strict):
@@ -24,12 +24,13 @@ class Runtime(Strict):
     kinds: list[Name] = Field(min_length=1, description="kinds of artefacts that it runs, the best first")
     compile: list[Words] = Field([], description="commands before any start, with {artefact} and {made}")
     run: Words = Field(
-        description="the command; the words {folders}, {variables}, {listen} and {arguments} stand for many"
+        description="the command; the words {folders}, {variables}, {listen}, {profile} and {arguments} stand for many"
     )
     folder: list[str] = Field([], description="words for each folder of the program, with {inside} and {outside}")
     maps: bool = Field(True, description="whether a folder can be shown under another path than its own")
     variable: list[str] = Field([], description="words for each variable of the program, with {name} and {value}")
     listen: list[str] = Field([], description="words for a program that serves, with {host} and {port}")
+    profile: list[str] = Field([], description="words that make the runtime tell perf of the code that it makes")
     env: dict[str, str] = Field(
         {}, description="environment of the runtime itself, with {artefact}, {made}, {host} and {port}"
     )

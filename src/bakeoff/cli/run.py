@@ -39,6 +39,9 @@ def run(
     profile: ProfileName = None,
     seed: Seed = None,
     *,
+    profile_systems: Annotated[
+        bool, typer.Option("--profile-systems", help="After the trials, sample each system under load: flame graphs.")
+    ] = False,
     no_report: NoReport = False,
     no_wait: NoWait = False,
     as_json: AsJson = False,
@@ -51,7 +54,7 @@ def run(
     with interrupts.once(), _watcher() as watcher:
         store = Where.store()
         name = Runner(lab, store, watcher, wait=not no_wait).start(
-            experiment, chosen_profile(written.profiles, profile), seed
+            experiment, chosen_profile(written.profiles, profile), seed, profile_systems
         )
     _end(lab, store, name, no_report, as_json)
 

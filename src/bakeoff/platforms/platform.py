@@ -16,7 +16,7 @@ class Program:
     """What is to be run: an artefact, and what it shall see.
 
     `folders` maps paths as the program sees them to folders of this machine; `address` is where it serves, as
-    `host:port`, for platforms that must open the port themselves.
+    `host:port`, for platforms that must open the port themselves; `profiled` asks a runtime to tell perf of its code.
     """
 
     kind: str
@@ -25,6 +25,7 @@ class Program:
     env: Mapping[str, str] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
     address: str | None = None
+    profiled: bool = False
 
 
 @dataclass(frozen=True)

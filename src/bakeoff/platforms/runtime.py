@@ -78,6 +78,8 @@ class CommandLine(Platform):
                         yield from _fill(rules.variable, {"name": name, "value": value})
                 case "{listen}":
                     yield from _fill(rules.listen, _address(program)) if program.address else ()
+                case "{profile}":
+                    yield from rules.profile if program.profiled else ()
                 case _:
                     yield from _fill([word], values)
 

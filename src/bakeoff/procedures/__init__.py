@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from bakeoff.procedures.build import build_trial
 from bakeoff.procedures.exec import exec_trial
+from bakeoff.procedures.profile import profile_trial
 from bakeoff.procedures.serve import serve_trial
 from bakeoff.procedures.task import Task
 from bakeoff.procedures.wasm import calls_trial, wasm_trial
@@ -17,6 +18,7 @@ PROCEDURES: dict[str, Callable[[Task], Outcome]] = {
     "serve": serve_trial,
     "wasm": wasm_trial,
     "calls": calls_trial,
+    "profile": profile_trial,
 }
 
 __all__ = ["PROCEDURES", "Task"]

@@ -66,23 +66,24 @@ class Serving:
 
     def carry_out(self) -> None:
         """All of the trial, in order."""
-        self._start()
+        self.start()
         for request in self.procedure.checks:
             if problem := wrong_answer(self.task, self._fill(self.procedure.url), request, self._fill):
                 raise Failed("wrong", problem)
         steps = plan.steps(self.task.experiment, self.task.trial.system, self.task.trial.cell)
         if not steps:
             raise Failed("failed", "the constraints leave this cell no step")
-        loaded = next((step for step in steps if not self._is_idle(step)), None)
+        loaded = next((step for step in steps if not self.is_idle(step)), None)
         for step in steps:
             if step is loaded and self.procedure.warm_up is not None:
                 self._warm_up(step)
             time.sleep(self.procedure.pause)
             self._step(step)
         self._idle()
-        self._stop()
+        self.stop()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Starts all parts, each when the one before is ready."""
         limits = self.procedure.limits
         limits = limits.model_copy(update={"cpus": limits.cpus or self.cpus})
         began = time.monotonic()
@@ -101,7 +102,7 @@ class Serving:
         rates: list[float] = []
         began = time.monotonic()
         settled = False
-        loading = self._generator(load, first, interval=settling.INTERVAL)
+        loading = self.loading(load, first, interval=settling.INTERVAL)
         for event in loading:
             if event["event"] == "progress":
                 rates.append(event["rate"])
@@ -120,12 +121,12 @@ class Serving:
     def _step(self, step: Cell) -> None:
         labels = dict(step)
         self._cut(plan.cell_text(step) or "load", None)
-        if self._is_idle(step):
+        if self.is_idle(step):
             time.sleep(seconds(fill(self.procedure.load.duration, self._values(step))))
             self._cut("between", labels)
             return
         before = host.state()
-        loading = self._generator(self.procedure.load, step)
+        loading = self.loading(self.procedure.load, step)
         result = next((event for event in loading if event["event"] == "step"), None)
         code = loading.close()
         stolen = host.stolen_share(before, host.state())
@@ -177,7 +178,8 @@ class Serving:
             time.sleep(self.procedure.idle)
             self._cut("stop", {"phase": "idle"})
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """Stops all parts, the last one first. Raises Failed if something is left."""
         system = self.task.prepared.system
         for name, service in reversed(self.services.items()):
             end = service.stop()
@@ -206,7 +208,8 @@ class Serving:
         self.outcome.observe("wall", "s", max(window["wall_s"] for window in whole), labels)
         return windows
 
-    def _generator(self, load: Load, step: Cell, interval: float | None = None) -> Generator:
+    def loading(self, load: Load, step: Cell, interval: float | None = None) -> Generator:
+        """The generator, started with the parameters of a step."""
         values = self._values(step)
         cpus = generator.count(self.load_cpus)
         document = generator.job(load, self.procedure.url, lambda text: fill(text, values), cpus)
@@ -224,7 +227,7 @@ class Serving:
     def _values(self, step: Cell) -> dict[str, Any]:
         return self.task.values | plan.parameters(self.task.experiment, {**self.task.trial.cell, **step})
 
-    def _is_idle(self, step: Cell) -> bool:
+    def is_idle(self, step: Cell) -> bool:
         """Whether a step is a time without load: one of no connections."""
         return not float(fill(self.procedure.load.connections, self._values(step)))
 

@@ -62,6 +62,7 @@ class Task:
             {key: fill(value) for key, value in {**part.env, **variant}.items()},
             {inside: fill(outside) for inside, outside in part.folders.items()},
             fill(part.address) if part.address else None,
+            self.trial.procedure == "profile",
         )
 
     def watched(self, name: str, part: Part, limits: Limits | None = None, **settings: object) -> Watched:

@@ -16,7 +16,7 @@ from bakeoff import analysis as analyses
 from bakeoff.analysis import numbers
 from bakeoff.analysis.data import RunData
 from bakeoff.analysis.findings import Analysis
-from bakeoff.report import content, figures, inference, matrix, rows
+from bakeoff.report import content, figures, flame, inference, matrix, rows
 from bakeoff.report.draw import Figure
 
 
@@ -48,6 +48,7 @@ def html(found: list[tuple[Analysis, RunData]]) -> str:
             "tables": []
             if analysis.many
             else [rows.table(analysis, name) for name in rows.metrics_with_tables(analysis)],
+            "flames": flame.flames(data),
             "readme": data.run.get("readme") or "",
         }
         for analysis, data in found

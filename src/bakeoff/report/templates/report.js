@@ -94,6 +94,35 @@
     figure.querySelector("figcaption").before(legend);
   }
 
+  // A flame graph: the box that is chosen becomes as wide as the picture, with those that it stands on.
+  for (const svg of document.querySelectorAll("svg.flame")) {
+    const boxes = [...svg.querySelectorAll("g.f")].map(group => ({
+      group, rect: group.querySelector("rect"), text: group.querySelector("text"),
+      left: +group.dataset.l, wide: +group.dataset.w, row: +group.dataset.r,
+      name: group.querySelector("title").textContent.replace(/: [^:]*$/, ""),
+    }));
+    const full = svg.viewBox.baseVal.width;
+    const choose = one => {
+      for (const box of boxes) {
+        const below = box.row <= one.row && box.left <= one.left + 1e-6 && box.left + box.wide >= one.left + one.wide - 1e-6;
+        const inside = box.left >= one.left - 1e-6 && box.left + box.wide <= one.left + one.wide + 1e-6;
+        box.group.style.display = below || inside ? "" : "none";
+        const left = below ? 0 : (box.left - one.left) / one.wide * full, wide = below ? full : box.wide / one.wide * full;
+        box.rect.setAttribute("x", left);
+        box.rect.setAttribute("width", Math.max(wide, 0));
+        box.text.setAttribute("x", left + 3);
+        const room = Math.floor((wide - 6) / 6.6);
+        box.text.textContent = box.name.length <= room ? box.name : room > 3 ? `${box.name.slice(0, room - 1)}…` : "";
+      }
+    };
+    for (const box of boxes) {
+      box.group.setAttribute("tabindex", "0");
+      box.group.setAttribute("role", "button");
+      box.group.addEventListener("click", () => choose(box));
+      box.group.addEventListener("keydown", event => { if (event.key === "Enter") choose(box); });
+    }
+  }
+
   const value = (row, column) => {
     const cell = row.cells[column];
     if (!cell) return "";
