@@ -71,5 +71,7 @@ def _perf(words: list[str]) -> str:
     done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise CannotRun(f"perf ended with {done.returncode}: {last}", "see `bakeoff doctor` for what this machine allows")
+        raise CannotRun(
+            f"perf ended with {done.returncode}: {last}", "see `bakeoff doctor` for what this machine allows"
+        )
     return done.stdout

@@ -121,18 +121,3 @@ def await_marker(service: Service, name: str, patience: float = 60.0) -> Json:
             return event
         assert event["event"] not in ("exited", "end"), f"it ended before {name}: {event} {service.complaints}"
     raise AssertionError(f"no marker {name}: {service.complaints}")
-
-
-def members(service: Service) -> list[int]:
-    """The processes that are accounted to a served subject."""
-    own = f"/bakeoff/{service.pid}-"
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            lines = (process / "cgroup").read_text().splitlines()
-        except OSError:
-            continue
-        groups = [line.partition(":")[2].partition(":")[2] for line in lines if own in line]
-        if any("/client" not in group for group in groups):
-            found.append(int(process.name))
-    return found

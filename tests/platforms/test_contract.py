@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff import instruments
+from bakeoff import instruments, profiling
 from bakeoff.procedure import Limits
-from bench import MIB, Bench, answer, await_marker, members, names
+from bench import MIB, Bench, answer, await_marker, names
 from traces import traces
 
 pytestmark = pytest.mark.real
@@ -54,7 +54,7 @@ def test_cpus_are_limited(bench: Bench) -> None:
     service = bench.serve("pulse", "0", "0", limits=Limits(cpus="0"))
     await_marker(service, "idle")
     try:
-        allowed = {pid: Path(f"/proc/{pid}/status").read_text() for pid in members(service)}
+        allowed = {pid: Path(f"/proc/{pid}/status").read_text() for pid in profiling.members(service.pid)}
         assert allowed, "nothing is accounted to the system"
         assert all("Cpus_allowed_list:\t0\n" in text for text in allowed.values()), allowed
     finally:

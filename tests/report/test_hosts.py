@@ -1,4 +1,4 @@
-"""The overview of platforms: facts of the run, a reason where a system could not be had, nothing where there is no choice."""
+"""The overview of platforms: facts of the run, or the reason why a system could not be had."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ FACTS = {"name": "some", "title": "Some runtime", "kind": "wasi", "state": "cold
 
 
 def state(name: str, **changes: Any) -> SystemState:
-    known: dict[str, Any] = {"title": name, "about": "", "status": "ready", "reason": None, "version": None, "tools": {}}
+    known: dict[str, Any] = {
+        "title": name,
+        "about": "",
+        "status": "ready",
+        "reason": None,
+        "version": None,
+        "tools": {},
+    }
     return SystemState(name, **(known | changes))
 
 

@@ -46,7 +46,9 @@ def profile_trial(task: Task) -> Outcome:
 
 def _sampled(serving: Serving, task: Task) -> str:
     """The stacks of all parts under the load of the last step that has one."""
-    step = [each for each in steps(task.experiment, task.trial.system, task.trial.cell) if not serving.is_idle(each)][-1]
+    step = [each for each in steps(task.experiment, task.trial.system, task.trial.cell) if not serving.is_idle(each)][
+        -1
+    ]
     endless = {"duration": f"{SETTLING + SECONDS + 60}s", "requests": None}
     loading = serving.loading(serving.procedure.load.model_copy(update=endless), step)
     time.sleep(SETTLING)
