@@ -153,6 +153,13 @@ def test_what_cannot_be_had_is_a_row_and_the_rest_runs(lab: TestLab) -> None:
     assert "version 1.2 is too old, 999 is needed" in reason(status, "outdated")
 
 
+def test_a_profile_is_set_up_alone(lab: TestLab) -> None:
+    lab.system("told", unavailable="nobody sells it any more")
+    lab.experiment(systems=["plain", "told"], profiles={"smoke": {"systems": ["plain"]}})
+    assert [each["system"] for each in lab.json("setup", "counting", "--profile", "smoke")] == ["plain"]
+    assert len(lab.json("setup", "counting")) == 2
+
+
 def test_nothing_can_be_had(lab: TestLab) -> None:
     lab.system("plain", unavailable="gone")
     assert "gone" in lab.run("run", "counting", check=3).stderr
