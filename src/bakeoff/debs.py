@@ -20,6 +20,7 @@ from bakeoff.errors import CannotRun
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 UNUSED = ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "usr/share/lintian"]
 ELF = b"\x7fELF"
+LINKED = ("--print-interpreter", "--print-rpath")  # what a program that is linked to libraries has
 
 
 def unpack(folder: Path, suite: str, packages: list[str]) -> None:
@@ -82,10 +83,13 @@ def _relocate(folder: Path) -> None:
     for file in _below(folder):
         if file.is_symlink() or file.parent.name not in ("bin", "sbin") or not _is_elf(file):
             continue
-        old = _run([patchelf, "--print-rpath", str(file)]).split()
-        ours = ["--set-interpreter", str(loaders[0]), "--force-rpath", "--set-rpath", ":".join([*old, *libraries])]
-        if subprocess.run([patchelf, "--print-interpreter", str(file)], capture_output=True, check=False).returncode:
-            continue  # linked statically
+        asked = [
+            subprocess.run([patchelf, ask, str(file)], capture_output=True, text=True, check=False) for ask in LINKED
+        ]
+        if any(each.returncode for each in asked):
+            continue  # linked statically, or with a loader alone, as klibc's programs are
+        rpath = ":".join([*asked[1].stdout.split(), *libraries])
+        ours = ["--set-interpreter", str(loaders[0]), "--force-rpath", "--set-rpath", rpath]
         _run([patchelf, *ours, str(file)])
 
 

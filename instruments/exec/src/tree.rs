@@ -218,7 +218,8 @@ impl<'a> Tree<'a> {
                 break;
             }
             let alive = self.alive();
-            if alive.is_empty() && (self.childless || (self.root_end.is_some() && self.children().is_empty())) {
+            if alive.is_empty() && (self.childless || (self.root_end.is_some() && self.children().is_empty()))
+            {
                 break;
             }
             if Instant::now() > deadline {
