@@ -41,7 +41,7 @@ busybox ip address add 10.0.2.15/24 dev eth0 && busybox ip link set eth0 up
 echo "$bakeoff" | busybox base64 -d > /run.sh
 busybox sh /run.sh
 code=$?
-exec >/dev/null 2>&1
+exec >/dev/null
 [ $code -lt 32 ] || code=31
 printf "\\\\$(printf %o $(({TOLD} + code)))" | busybox dd of=/dev/port bs=1 seek=$((0xf4)) count=1 conv=notrunc
 busybox poweroff -f
