@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from typing import Any
 
 from bakeoff import probe
 from bakeoff.instruments import Service
@@ -18,14 +19,14 @@ class NotReady(Exception):
     """A part did not become ready: which, and why."""
 
 
-def start_parts(stack: ExitStack, task: Task, parts: dict[str, Part], **settings: object) -> dict[str, Service]:
+def start_parts(stack: ExitStack, task: Task, parts: dict[str, Part], **settings: Any) -> dict[str, Service]:
     """Starts parts in the order written, each when the one before is ready; the stack stops them, the last one first.
 
     The first part's instrument makes the scratch folder, and so removes it after all others have ended.
     """
     services: dict[str, Service] = {}
     for name, part in parts.items():
-        scratch = {} if services else {"scratch": task.scratch}
+        scratch: dict[str, Any] = {} if services else {"scratch": task.scratch}
         service = Service(task.watched(name, part, **scratch, **settings))
         stack.callback(service.close)
         services[name] = service

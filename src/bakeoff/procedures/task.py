@@ -54,7 +54,10 @@ class Task:
         """A part's program with all parameters filled in."""
         system, hosting = self.prepared.system, self.prepared.hostings[name]
         variant = system.variants[self.prepared.variant].env if self.prepared.variant else {}
-        fill = lambda text: substitute([text], self.values)[0]  # noqa: E731
+
+        def fill(text: str) -> str:
+            return substitute([text], self.values)[0]
+
         return Program(
             hosting.kind,
             fill(part.programs()[hosting.kind]),
@@ -72,7 +75,7 @@ class Task:
         return Watched(
             launch.command,
             cwd=self.prepared.out or self.prepared.folder,
-            env=self.environment | launch.env,
+            env=self.environment | dict(launch.env),
             limits=Limits() if launch.holds_limits else limits,
             inner_group=launch.inner_group,
             clear_env=True,
