@@ -31,9 +31,9 @@ LINES, LONGEST_LINE = 10, 300  # of what a failed client said
 class Origin(Strict):
     """Where a part comes from: a package of a registry at one version. `host` means that the machine must have it,
     `lab` that it is built from this lab's own folder `package`, `debs` that Debian's packages are unpacked into the
-    part's own folder, with all that they depend on."""
+    part's own folder, with all that they depend on, `crate` that a crate's sources are copied into its `source`."""
 
-    registry: Literal["host", "lab", "pypi", "npm", "cargo", "go", "debian", "debs", "rustup"]
+    registry: Literal["host", "lab", "pypi", "npm", "cargo", "crate", "go", "debian", "debs", "rustup"]
     package: str | None = None
     version: str | None = None
     suite: str | None = Field(None, description="the suite of Debian that `debs` are of, such as bookworm")
@@ -48,7 +48,7 @@ class Origin(Strict):
     def _pinned(self) -> Origin:
         if self.registry != "host" and self.package is None:
             raise problem(f"a part from {self.registry} needs its package", "add `package:`", "package")
-        if self.registry in ("pypi", "npm", "cargo", "go", "debs") and self.version is None:
+        if self.registry in ("pypi", "npm", "cargo", "crate", "go", "debs") and self.version is None:
             raise problem("a part is pinned", "add `version:`, one exact version", "version")
         if self.registry == "lab" and not self.sources:
             raise problem("a part of the lab has sources", "add `sources:`", "sources")
@@ -274,6 +274,8 @@ def _client(tool: Tool, folder: Path) -> list[list[str]]:
             return [["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *packages]]
         case "cargo":
             return [["cargo", "install", "--locked", "--root", str(folder), f"{package}@{version}", *origin.extra]]
+        case "crate":
+            return [[sys.executable, "-m", "bakeoff.crates", str(folder), package, version]]
         case "go":
             return [["go", "install", *origin.extra, f"{package}@{version}"]]
         case "debian":
