@@ -240,6 +240,12 @@ def resampled_medians(values: Vector, seed: int, most: int | None = None) -> Vec
 
     The middle of a resample lies at the first of the ordered values up to which half of its draws fall.
     """
+    return _resampled_medians(values.tobytes(), seed, most)
+
+
+@lru_cache(maxsize=64)  # a system meets each of the others: the last ones are worth keeping
+def _resampled_medians(data: bytes, seed: int, most: int | None) -> Vector:
+    values = np.frombuffer(data, dtype=np.float64)
     n = len(values)
     if n > MOST_KEPT:
         return median(values[indices(n, seed)[:most]])

@@ -10,6 +10,7 @@ use wasmi::errors::HostError;
 use wasmi::{
     Caller, Config, Error, Extern, ExternType, Func, Linker, ResourceLimiter, Store, TypedFunc, Val,
 };
+use wasmi_core::LimiterError;
 
 impl HostError for Stop {}
 
@@ -236,7 +237,7 @@ fn add_stubs(linker: &mut Linker<Owned>, module: &wasmi::Module) -> Result<(), E
         let (name, results) = (import.name().to_owned(), kind.results().to_vec());
         linker.func_new(import.module(), import.name(), kind.clone(), move |_, arguments, outputs| {
             for (output, kind) in outputs.iter_mut().zip(&results) {
-                *output = Val::default(*kind);
+                *output = Val::default_for_ty(*kind);
             }
             match stub {
                 Stub::Identity => {
