@@ -14,7 +14,7 @@
   (import "ruby" "rb-eval-string-protect: func(str: string) -> tuple<handle<rb-abi-value>, s32>"
     (func $eval (param i32 i32) (result i32)))
 
-  ;; Written by build.sh: the program, and its length as the global $length.
+  ;; Written by merge.py: the program, and its length as the global $length.
   (data $program "@PROGRAM@")
   (global $length i32 (i32.const @LENGTH@))
   ;; What ruby.wasm's own host gives, each with a NUL. What follows -e is the program's ARGV.
@@ -46,7 +46,7 @@
     (local.set $list (call $allocate (i32.mul (i32.add (local.get $count) (i32.const 3)) (i32.const 8))))
     (local.set $entry (local.get $list))
     (local.set $text (call $allocate (i32.const 36)))
-    (memory.init $options (local.get $text) (i32.const 0) (i32.const 35))
+    (memory.init $options (local.get $text) (i32.const 0) (i32.const 34))
     (loop $option
       (local.set $text (call $string (local.get $entry) (local.get $text)))
       (local.set $entry (i32.add (local.get $entry) (i32.const 8)))
