@@ -170,6 +170,7 @@ SYSTEMS: list[Case] = [
     ("parts empty", {"parts": {}}, "parts", "write"),
     ("parts a list", {"parts": [PART]}, "parts", "write"),
     ("part without command", {"parts": {"main": {"role": "x"}}}, "parts.main.command", "add `command:`"),
+    ("two programs", {"parts": {"main": PART | {"artefacts": {"wasi": "x"}}}}, "parts.main.artefacts", "remove"),
     ("command is a shell line", {"parts": {"main": {"command": "sh -c x"}}}, "parts.main.command", "[sh, -c, x]"),
     ("command empty", {"parts": {"main": {"command": []}}}, "parts.main.command", "write"),
     ("part's unknown key", {"parts": {"main": PART | {"comand": 1}}}, "parts.main.comand", "did you mean `command`"),

@@ -118,8 +118,11 @@ class Part(Strict):
 
     @model_validator(mode="after")
     def _one_program(self) -> Part:
-        if (self.command is None) == (not self.artefacts):
-            raise problem("a part has either a command or artefacts", "write one of `command:` and `artefacts:`")
+        if self.command is None and not self.artefacts:
+            mend = "add `command:`, or `artefacts:` for a program that runs on several platforms"
+            raise problem("a part has a command or artefacts", mend, "command")
+        if self.command is not None and self.artefacts:
+            raise problem("a part has either a command or artefacts", "remove one of them", "artefacts")
         if self.command is not None and self.arguments:
             raise problem("the arguments of a command stand in it", "move them to `command:`", "arguments")
         return self
