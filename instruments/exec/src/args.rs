@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::failure::Failure;
+use bakeoff_share::failure::Failure;
 use bakeoff_share::{durations::parse_duration, sizes::parse_size};
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;

@@ -2,9 +2,9 @@
 
 use crate::args::Settings;
 use crate::cgroup::Group;
-use crate::failure::Failure;
 use crate::name::{GROUP_VARIABLE, NAMESPACE_VARIABLE, TREE_VARIABLE, TreeName, pid_namespace};
 use crate::spawn::{Launch, find_program};
+use bakeoff_share::failure::Failure;
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -6,7 +6,6 @@
 pub mod args;
 pub mod cgroup;
 pub mod counters;
-pub mod failure;
 pub mod human;
 pub mod kernel;
 pub mod launch;
@@ -29,9 +28,9 @@ pub mod tree;
 pub mod trial;
 
 use args::Settings;
+use bakeoff_share::failure::Failure;
 use bakeoff_share::{clock, jsonl};
 use clap::Parser;
-use failure::Failure;
 use std::io;
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
 //! The limits that a tree runs under.
 
 use crate::args::{CpuList, Settings};
-use crate::failure::Failure;
+use bakeoff_share::failure::Failure;
 use serde_json::{Value, json};
 
 /// The period over which a limit of CPU time is enforced, in microseconds: the kernel's own default.

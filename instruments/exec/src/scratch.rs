@@ -1,6 +1,6 @@
 //! The scratch folder: there before the command starts, gone when all is over.
 
-use crate::failure::Failure;
+use bakeoff_share::failure::Failure;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

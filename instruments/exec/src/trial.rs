@@ -3,7 +3,6 @@
 use crate::args::Settings;
 use crate::cgroup::Group;
 use crate::counters::Counters;
-use crate::failure::Failure;
 use crate::kernel::{self, Signals};
 use crate::limits::Limits;
 use crate::marker::Marker;
@@ -16,6 +15,7 @@ use crate::serve::{self, Input, Order, Request};
 use crate::spawn::{Launch, Streams};
 use crate::tree::{Killed, RootEnd, Tree};
 use bakeoff_share::clock;
+use bakeoff_share::failure::Failure;
 use serde::Serialize;
 use serde_json::json;
 use std::fs::File;

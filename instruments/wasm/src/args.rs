@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::engine::{Kind, Setup};
-use crate::failure::Failure;
+use bakeoff_share::failure::Failure;
 use bakeoff_share::{durations::parse_duration, sizes::parse_size};
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;

@@ -9,7 +9,6 @@ pub mod args;
 pub mod calibrate;
 pub mod counts;
 pub mod engine;
-pub mod failure;
 pub mod files;
 pub mod host;
 pub mod human;
@@ -26,8 +25,8 @@ pub mod wasi;
 pub mod watchdog;
 
 use args::Settings;
+use bakeoff_share::failure::Failure;
 use clap::{Parser, ValueEnum};
-use failure::Failure;
 use std::process::ExitCode;
 use std::sync::Arc;
 use teller::Teller;

@@ -3,7 +3,6 @@
 use crate::args::Settings;
 use crate::calibrate::Empty;
 use crate::engine::{Engine, Module};
-use crate::failure::Failure;
 use crate::files::{self, Fresh};
 use crate::host::{Gift, Host, MODULE, Shared};
 use crate::replicate::{self, Context, Ended, Entry};
@@ -12,6 +11,7 @@ use crate::stop::Stop;
 use crate::teller::Teller;
 use crate::watchdog::Watchdog;
 use bakeoff_share::clock;
+use bakeoff_share::failure::Failure;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -11,9 +11,9 @@ pub use mounts::Hierarchies;
 pub use none::NoGroup;
 
 use crate::args::CgroupChoice;
-use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::name::TreeName;
+use bakeoff_share::failure::Failure;
 use std::os::fd::RawFd;
 
 /// The folder, in every hierarchy that is used, in which our groups stand.
