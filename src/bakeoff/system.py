@@ -120,7 +120,7 @@ class Part(Strict):
     def _one_program(self) -> Part:
         if self.command is None and not self.artefacts:
             mend = "add `command:`, or `artefacts:` for a program that runs on several platforms"
-            raise problem("a part has a command or artefacts", mend, "command")
+            raise problem("a part has either a command or artefacts", mend, "command")
         if self.command is not None and self.artefacts:
             raise problem("a part has either a command or artefacts", "remove one of them", "artefacts")
         if self.command is not None and self.arguments:
