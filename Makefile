@@ -7,7 +7,7 @@ WASM := --manifest-path instruments/wasm/Cargo.toml --locked
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-.PHONY: setup demo test lint test-python test-rust test-systems test-wasm test-wasm-languages platforms test-platforms browser clean
+.PHONY: setup demo test lint test-python test-rust test-systems test-wasm test-wasm-languages platforms test-platforms programs clean
 .DEFAULT_GOAL := setup
 
 setup: $(STAMP)
@@ -65,10 +65,12 @@ test-platforms: setup
 	BAKEOFF_TEST_INSTALL=1 $(BIN)/python -m pytest tests/platforms
 	$(BIN)/python tests/platforms/start_and_stop.py --count 100
 
-browser:
+# Debian's programs that tests use: a browser for the pages, and cpio, which must read the archives that we write.
+programs:
+	command -v cpio >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends cpio)
 	command -v chromium >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core)
 
-test-python: setup browser platforms
+test-python: setup programs platforms
 	$(BIN)/python -m pytest
 
 clean:

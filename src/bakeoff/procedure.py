@@ -126,6 +126,11 @@ class WasmProcedure(Strict):
         description="in one process, each in a fresh instance; above 1 a trial's figure is their median",
     )
     warm_up: int = Field(0, ge=0, le=100_000, description="replications in the same process before them")
+    compile: Literal["each", "once"] = Field(
+        "each",
+        description="each: every process compiles the module, and times that; "
+        "once: the first process of the run compiles it, and all load what it has kept",
+    )
     count_calls: bool = Field(
         True, description="one trial more for each cell, in which WASI calls are counted and nothing is timed"
     )

@@ -58,6 +58,16 @@ class Watcher(Protocol):
 
 
 @dataclass(frozen=True)
+class Course:
+    """A run under way. `kept` is a folder for what later trials of the run use again."""
+
+    run: str
+    experiment: Experiment
+    seed: int
+    kept: Path
+
+
+@dataclass(frozen=True)
 class Runner:
     """One lab with one store, and who watches."""
 
@@ -147,35 +157,37 @@ class Runner:
 
     def _work(self, run: str, experiment: Experiment, systems: dict[str, Prepared]) -> None:
         planned = self.store.planned(run)
-        seed = int(self.store.run(run)["seed"])
         status = "interrupted"
         try:
-            for index, row in enumerate(planned):
-                if interrupts.asked():  # and lost on its way
-                    raise KeyboardInterrupt
-                self.watcher.begins(row, len(planned) - index)
-                began = time.monotonic()
-                outcome = self._one(run, experiment, systems[row.trial.system], row, seed)
-                self.watcher.ends(row, outcome, time.monotonic() - began)
-                if outcome.status == "interrupted":
-                    raise KeyboardInterrupt
+            with _folder(self.lab, "kept") as kept:
+                course = Course(run, experiment, int(self.store.run(run)["seed"]), kept)
+                for index, row in enumerate(planned):
+                    if interrupts.asked():  # and lost on its way
+                        raise KeyboardInterrupt
+                    self.watcher.begins(row, len(planned) - index)
+                    began = time.monotonic()
+                    outcome = self._one(course, systems[row.trial.system], row)
+                    self.watcher.ends(row, outcome, time.monotonic() - began)
+                    if outcome.status == "interrupted":
+                        raise KeyboardInterrupt
             status = "done"
         finally:
             self.store.set_run(run, status=status, ended_at=time.time(), pid=None, pid_started=None)
 
-    def _one(self, run: str, experiment: Experiment, prepared: Prepared, row: TrialRow, seed: int) -> Outcome:
+    def _one(self, course: Course, prepared: Prepared, row: TrialRow) -> Outcome:
         """Carries out one trial and stores what came of it."""
+        run = course.run
         before = host.state()
         self.store.begin(run, row, before)
         if not prepared.ready:
             outcome = Outcome("unavailable", prepared.reason)
             self.store.finish(run, row, outcome, before)
             return outcome
-        with _folder(self.lab) as logs:
-            outcome = self._carry_out(experiment, prepared, row, seed, logs)
+        with _folder(self.lab, "logs") as logs:
+            outcome = self._carry_out(course, prepared, row, logs)
             with interrupts.held():  # what has been measured is stored before an interrupt takes effect
                 after = host.state()
-                _flag_theft(experiment, before, after, outcome)
+                _flag_theft(course.experiment, before, after, outcome)
                 self._finish(run, row, outcome, after)
         return outcome
 
@@ -186,12 +198,13 @@ class Runner:
             reason = f"its figures could not be stored: {str(error).splitlines()[0]}"
             self.store.finish(run, row, Outcome("failed", reason), after)
 
-    def _carry_out(self, experiment: Experiment, prepared: Prepared, row: TrialRow, seed: int, logs: Path) -> Outcome:
+    def _carry_out(self, course: Course, prepared: Prepared, row: TrialRow, logs: Path) -> Outcome:
+        experiment = course.experiment
         scratch = SCRATCH / f"{leftovers.owned('s')}{secrets.token_hex(2)}"
         local = experiment.place == "here" or row.trial.procedure == "build"
         try:
             with nullcontext(places.HERE) if local else places.network_namespace(secrets.token_hex(3)) as place:
-                task = Task(experiment, prepared, row.trial, seed, logs, scratch, place)
+                task = Task(experiment, prepared, row.trial, course.seed, logs, scratch, course.kept, place)
                 return PROCEDURES[row.trial.procedure](task)
         except Interrupted as error:
             raw = [("exec.json", "application/json", json.dumps(error.result).encode())] if error.result else []
@@ -272,10 +285,10 @@ def _flag_theft(experiment: Experiment, before: dict[str, Any], after: dict[str,
 
 
 @contextmanager
-def _folder(lab: Lab) -> Iterator[Path]:
+def _folder(lab: Lab, purpose: str) -> Iterator[Path]:
     parent = lab.state / "tmp"
     parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=leftovers.owned("logs"), dir=parent))
+    folder = Path(tempfile.mkdtemp(prefix=leftovers.owned(purpose), dir=parent))
     try:
         yield folder
     finally:

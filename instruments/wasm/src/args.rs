@@ -63,6 +63,9 @@ pub struct Settings {
     /// Command that looks at the files after a replication, started in the fresh folder, whose path {dir} is; 0 means right
     #[arg(long, value_name = "COMMAND", requires = "fresh_dir")]
     pub check: Option<String>,
+    /// Keep the compiled module in this folder, and load it from there if it is kept already. Only this program may write there
+    #[arg(long, value_name = "DIR")]
+    pub compiled: Option<PathBuf>,
     /// Measured replications, each in a fresh store and instance
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub replications: u32,

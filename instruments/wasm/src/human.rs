@@ -14,6 +14,7 @@ pub fn module(record: &ModuleRecord) -> String {
         record.engine_version
     );
     line(&mut text, "compile", record.compile_s);
+    line(&mut text, "load", record.load_s);
     line(&mut text, "link", record.link_s);
     if !record.markers {
         text.push_str("  it imports no markers: start-up, execution and shutdown are not told apart\n");

@@ -12,6 +12,7 @@ pub mod engine;
 pub mod files;
 pub mod host;
 pub mod human;
+pub mod kept;
 pub mod output;
 pub mod replicate;
 pub mod report;

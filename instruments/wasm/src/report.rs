@@ -48,8 +48,10 @@ pub struct ModuleRecord {
     pub imports: Vec<Import>,
     /// Whether times are taken.
     pub timed: bool,
-    /// Seconds to compile it.
+    /// Seconds to compile it; None if it was compiled before, and kept.
     pub compile_s: Option<f64>,
+    /// Seconds to load the compiled form from its file, with `--compiled`.
+    pub load_s: Option<f64>,
     /// Seconds to resolve its imports.
     pub link_s: Option<f64>,
 }

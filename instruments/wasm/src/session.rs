@@ -5,6 +5,7 @@ use crate::calibrate::Empty;
 use crate::engine::{Engine, Module};
 use crate::files::{self, Fresh};
 use crate::host::{Gift, Host, MODULE, Shared};
+use crate::kept;
 use crate::replicate::{self, Context, Ended, Entry};
 use crate::report::{End, ModuleRecord, Replication};
 use crate::stop::Stop;
@@ -35,7 +36,7 @@ pub fn measure(settings: &Settings, teller: &Teller, current: &Current) -> Resul
         engine: &*engine,
         record: blank(settings, path, wasm.len()),
     };
-    match session.compile(&wasm) {
+    match session.ready(&wasm) {
         Ok(module) => session.replicate(&*module),
         Err((phase, stop)) => {
             teller.module(&session.record);
@@ -56,17 +57,45 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Compiles and links, each timed; fills the record of the module. An error says in which phase it came.
-    fn compile(&mut self, wasm: &[u8]) -> Result<Box<dyn Module>, (&'static str, Stop)> {
+    /// Makes the module ready, each step timed; fills the record of the module. An error says in which phase it came.
+    fn ready(&mut self, wasm: &[u8]) -> Result<Box<dyn Module>, (&'static str, Stop)> {
         let timed = self.settings.timed();
-        let began = clock::now_ns();
-        let mut module = self.watched("compile", |session| session.engine.compile(wasm))?;
-        self.record.compile_s = timed.then(|| clock::seconds_between(began, clock::now_ns()));
+        let mut module = match &self.settings.compiled {
+            Some(folder) => self.kept(folder, wasm)?,
+            None => self.compile(wasm)?,
+        };
         self.record.imports = module.imports();
         self.record.markers = self.record.imports.iter().any(|import| import.module == MODULE);
         let began = clock::now_ns();
         self.watched("link", |_| module.link())?;
         self.record.link_s = timed.then(|| clock::seconds_between(began, clock::now_ns()));
+        Ok(module)
+    }
+
+    fn compile(&mut self, wasm: &[u8]) -> Result<Box<dyn Module>, (&'static str, Stop)> {
+        let began = clock::now_ns();
+        let module = self.watched("compile", |session| session.engine.compile(wasm))?;
+        self.record.compile_s = self.settings.timed().then(|| clock::seconds_between(began, clock::now_ns()));
+        Ok(module)
+    }
+
+    /// The module from its kept form, which is made first if there is none. Who makes it loads it too, so that all
+    /// processes run the same bytes from the same file.
+    fn kept(&mut self, folder: &Path, wasm: &[u8]) -> Result<Box<dyn Module>, (&'static str, Stop)> {
+        let file = kept::place(folder, wasm, self.settings.engine, self.settings.setup());
+        if !file.exists() {
+            let module = self.compile(wasm)?;
+            match module.compiled() {
+                Some(bytes) => kept::write(&file, &bytes).map_err(|stop| ("compile", stop))?,
+                None => return Ok(module),
+            }
+        }
+        let began = clock::now_ns();
+        let module = self.watched("load", |session| {
+            // SAFETY: the file is in a folder that is this program's alone, as --compiled says.
+            unsafe { session.engine.load(&file) }.map_err(|stop| kept::damaged(&file, &stop))
+        })?;
+        self.record.load_s = self.settings.timed().then(|| clock::seconds_between(began, clock::now_ns()));
         Ok(module)
     }
 
@@ -192,6 +221,7 @@ fn blank(settings: &Settings, path: &Path, size: usize) -> ModuleRecord {
         imports: Vec::new(),
         timed: settings.timed(),
         compile_s: None,
+        load_s: None,
         link_s: None,
     }
 }

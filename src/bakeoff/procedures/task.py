@@ -26,7 +26,8 @@ LOG_KINDS = ("stdout", "stderr")
 
 @dataclass(frozen=True)
 class Task:
-    """One trial. `logs` is a folder of the lab's; `scratch` is made and removed by the instrument."""
+    """One trial. `logs` and `kept` are folders of the lab's, the second one for the whole run; `scratch` is made and
+    removed by the instrument."""
 
     experiment: Experiment
     prepared: Prepared
@@ -34,6 +35,7 @@ class Task:
     seed: int
     logs: Path
     scratch: Path
+    kept: Path
     place: Place = HERE
 
     @cached_property

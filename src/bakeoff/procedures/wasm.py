@@ -138,6 +138,8 @@ def words(task: Task, procedure: WasmProcedure, command: list[str], *, counting:
         added += ["--scratch", str(task.scratch)]
         added += [part for file in substitute(procedure.copies, task.values) for part in ("--copy", file)]
         added += ["--check", shlex.join(substitute(procedure.check, task.values))] if procedure.check else []
+    if procedure.compile == "once":
+        added += ["--compiled", str(task.kept)]
     if procedure.memory is not None:
         added += ["--memory-limit", str(procedure.memory)]
     if counting:

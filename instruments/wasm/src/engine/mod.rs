@@ -12,6 +12,7 @@ use crate::host::Host;
 use crate::stop::Stop;
 use clap::ValueEnum;
 use serde::Serialize;
+use std::path::Path;
 
 /// An engine and its compiler, as `--engine` names them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
@@ -67,6 +68,17 @@ pub trait Engine {
     /// [`Stop::Refused`] if the module is malformed or uses what the engine lacks.
     fn compile(&self, wasm: &[u8]) -> Result<Box<dyn Module>, Stop>;
 
+    /// Loads a compiled module from the bytes that [`Module::compiled`] gave for an engine of the same setup and version.
+    ///
+    /// # Errors
+    /// Why the bytes do not fit.
+    ///
+    /// # Safety
+    /// The file's bytes are run as machine code: nobody but this program may have written them.
+    unsafe fn load(&self, file: &Path) -> Result<Box<dyn Module>, Stop> {
+        Err(Stop::Fault(format!("this engine loads nothing compiled, and so not {}", file.display())))
+    }
+
     /// What stops the module that runs, from another thread; None if the engine was not set up for that.
     fn interrupter(&self) -> Option<Box<dyn Fn() + Send>> {
         None
@@ -80,6 +92,11 @@ pub trait Module {
 
     /// The names of what it exports.
     fn exports(&self) -> Vec<String>;
+
+    /// Its compiled form; None if the engine has none that can be kept.
+    fn compiled(&self) -> Option<Vec<u8>> {
+        None
+    }
 
     /// Resolves the imports once for all instances, where the engine can.
     ///

@@ -6,6 +6,7 @@ use crate::host::{self, Host};
 use crate::stop::{Stop, one_line};
 use crate::stubs::{self, Stub};
 use crate::wasi::{self, call, for_each_call};
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use wasmer::sys::{BaseTunables, Cranelift, EngineBuilder, NativeEngineExt, Singlepass, Target};
 use wasmer::{
@@ -32,13 +33,23 @@ impl Wasmer {
         engine.set_tunables(Limits { base, current: Arc::clone(&current), limit: setup.memory_limit });
         Self { engine, current, setup }
     }
+
+    fn of(&self, module: wasmer::Module) -> Box<dyn Module> {
+        let (engine, current) = (self.engine.clone(), Arc::clone(&self.current));
+        Box::new(Compiled { engine, module, current, setup: self.setup })
+    }
 }
 
 impl Engine for Wasmer {
     fn compile(&self, wasm: &[u8]) -> Result<Box<dyn Module>, Stop> {
         let module = wasmer::Module::from_binary(&self.engine, wasm).map_err(Stop::refused)?;
-        let engine = self.engine.clone();
-        Ok(Box::new(Compiled { engine, module, current: Arc::clone(&self.current), setup: self.setup }))
+        Ok(self.of(module))
+    }
+
+    unsafe fn load(&self, file: &Path) -> Result<Box<dyn Module>, Stop> {
+        // SAFETY: the caller vouches for the file.
+        let module = unsafe { wasmer::Module::deserialize_from_file(&self.engine, file) };
+        Ok(self.of(module.map_err(|error| Stop::Fault(one_line(&error.to_string())))?))
     }
 }
 
@@ -67,6 +78,10 @@ impl Module for Compiled {
 
     fn exports(&self) -> Vec<String> {
         self.module.exports().map(|export| export.name().to_owned()).collect()
+    }
+
+    fn compiled(&self) -> Option<Vec<u8>> {
+        self.module.serialize().ok().map(|bytes| bytes.to_vec())
     }
 
     /// Wasmer resolves imports for each store anew, so there is nothing to do before.

@@ -5,6 +5,7 @@ use crate::host::{self, Host, Shared};
 use crate::stop::Stop;
 use crate::stubs::{self, Stub};
 use crate::wasi::{self, call, for_each_call};
+use std::path::Path;
 use std::sync::Arc;
 use wasmtime::{
     Caller, Config, Extern, ExternType, Func, InstancePre, Linker, ResourceLimiter, Store, Trap, TypedFunc,
@@ -44,6 +45,13 @@ impl Wasmtime {
 impl Engine for Wasmtime {
     fn compile(&self, wasm: &[u8]) -> Result<Box<dyn Module>, Stop> {
         let module = wasmtime::Module::from_binary(&self.engine, wasm).map_err(Stop::refused)?;
+        Ok(Box::new(Compiled { module, pre: None, setup: self.setup }))
+    }
+
+    unsafe fn load(&self, file: &Path) -> Result<Box<dyn Module>, Stop> {
+        // SAFETY: the caller vouches for the file.
+        let module = unsafe { wasmtime::Module::deserialize_file(&self.engine, file) };
+        let module = module.map_err(|error| Stop::Fault(format!("{error:#}")))?;
         Ok(Box::new(Compiled { module, pre: None, setup: self.setup }))
     }
 
@@ -91,6 +99,10 @@ impl Module for Compiled {
 
     fn exports(&self) -> Vec<String> {
         self.module.exports().map(|export| export.name().to_owned()).collect()
+    }
+
+    fn compiled(&self) -> Option<Vec<u8>> {
+        self.module.serialize().ok()
     }
 
     fn link(&mut self) -> Result<(), Stop> {
