@@ -170,6 +170,8 @@ def _published(analysis: Analysis) -> str:
         )
         if verdicts[key]
     ]
+    if len(parts) == 1 and len(ratios) > 1:
+        return f"All {len(ratios):,} published ratios that can be set beside ours {parts[0].partition(' ')[2]}."
     return f"Of {count(len(ratios), 'published ratio')} that can be set beside ours, {', '.join(parts)}."
 
 

@@ -91,7 +91,7 @@ def terminal(found: Changes, every: bool = False) -> RenderableType:
         lines += [Text(""), shown]
     lines += [Text(f"{said}.", style="dim") for said in found.not_compared]
     lines += [
-        Text(f"lacking in {run}: {many} figures of {system} ({why})", style="dim")
+        Text(f"lacking in {run}: {many} figure{'' if many == '1' else 's'} of {system} ({why})", style="dim")
         for run, system, many, why in changes.unshared(found)
     ]
     return Group(*lines)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -28,6 +27,7 @@ class PublishedTable:
     left_out: list[str]  # sentences
 
 
+NO_CELL = "this run has no cell "
 KINDS = ("ratio", "trend", "value")
 
 
@@ -36,7 +36,8 @@ def published(analysis: Analysis) -> list[PublishedTable]:
     groups: dict[str, list[Reference]] = {}
     for r in sorted(analysis.references, key=lambda r: KINDS.index(r.kind)):
         groups.setdefault(_quantity(analysis, r), []).append(r)
-    return [_published_table(title, found) for title, found in groups.items()]
+    tables = [_published_table(title, found) for title, found in groups.items()]
+    return sorted(tables, key=lambda table: not table.lines)
 
 
 def _quantity(analysis: Analysis, r: Reference) -> str:
@@ -49,7 +50,6 @@ def _quantity(analysis: Analysis, r: Reference) -> str:
 
 def _published_table(title: str, found: list[Reference]) -> PublishedTable:
     shown = [r for r in found if r.ours is not None][:MOST_ROWS]
-    absent = Counter(r.reason for r in found if r.ours is None)
     unit = next((r.unit for r in shown), "")
     first = unit.partition(" ")[0]
     scale = numbers.scale(first, [value for r in shown for value in (r.published, r.ours)])
@@ -77,8 +77,22 @@ def _published_table(title: str, found: list[Reference]) -> PublishedTable:
         ]
         for r, note in zip(shown, notes, strict=True)
     ]
-    why = [f"{numbers.count(many, 'figure')} not set beside ours: {reason}." for reason, many in absent.items()]
-    return PublishedTable(f"{title}, {label}" if label else title, notes[0] if same else "", heads, lines, why)
+    name = f"{title}, {label}" if label else title
+    return PublishedTable(name, notes[0] if same else "", heads, lines, _absent(found))
+
+
+def _absent(found: list[Reference]) -> list[str]:
+    """Why some cannot be set beside ours: a sentence a reason, with the systems that it is about."""
+    by_reason: dict[str, list[Reference]] = {}
+    for r in found:
+        if r.ours is None:
+            by_reason.setdefault(NO_CELL if r.reason.startswith(NO_CELL) else r.reason, []).append(r)
+    lines = []
+    for reason, of in by_reason.items():
+        cells = list(dict.fromkeys(r.reason.removeprefix(NO_CELL) for r in of)) if reason == NO_CELL else []
+        systems = ", ".join(dict.fromkeys(r.system for r in of))
+        lines.append(f"{numbers.count(len(of), 'figure')} of {systems} not set beside ours: {reason}{'; '.join(cells)}.")
+    return lines
 
 
 def validity(analysis: Analysis) -> list[str]:
@@ -145,7 +159,9 @@ def method(analysis: Analysis) -> list[tuple[str, str]]:
 
 def _flat(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_flat(v)}" for key, v in value.items() if v not in ({}, None))
+        return ", ".join(f"{key} {_flat(v)}" for key, v in value.items() if v not in ({}, [], "", None))
+    if isinstance(value, list):
+        return ", ".join(f"({_flat(one)})" if isinstance(one, dict) else _flat(one) for one in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

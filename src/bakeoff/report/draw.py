@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from dataclasses import dataclass
 from xml.etree import ElementTree as Tree
 
@@ -158,6 +159,13 @@ def fitted(said: str, room: float, font: float) -> str:
     """The text, cut where it would be wider than the room."""
     letters = int(room / (LETTER * font))
     return said if len(said) <= letters else said[: max(letters - 1, 1)] + "…"
+
+
+def wrapped(said: str, room: float, font: float, most: int = 2) -> list[str]:
+    """The text in lines that fit the room; the last one is cut if there are more than `most`. Nothing is no line."""
+    found = textwrap.wrap(said, max(int(room / (LETTER * font)), 1))
+    rest = " ".join(found[most - 1 :])
+    return [*found[: most - 1], fitted(rest, room, font)] if rest else found
 
 
 def clean(said: str) -> str:

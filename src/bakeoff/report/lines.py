@@ -117,15 +117,16 @@ def chart(series: list[Series], axes: Axes, size: tuple[int, int, int], title: s
     width, height, font = size
     ticks = draw.ticks(axes.low, axes.high, axes.y_log, 6 if height > 240 else 5)
     labels = max((len(s.label) for s in series if s.points), default=0)
+    heading = draw.wrapped(title, width * 0.88, font)
     frame = Frame(
         axes, width, height, font,
         left=int(12 + draw.LETTER * font * max((len(text) for _, text in ticks), default=1)),
         right=min(int(24 + draw.LETTER * font * labels), width // 2),
-        top=int((2.6 if title else 1.4) * font) + 8,
+        top=int((1.3 + 1.3 * len(heading)) * font) + 8,
     )  # fmt: skip
     root = draw.root(width, height, font, _words(series, axes, title))
-    if title:
-        draw.text(root, 0, font, draw.fitted(title, width * 0.88, font), weight="600")
+    for row, said in enumerate(heading):
+        draw.text(root, 0, font * (1 + 1.3 * row), said, weight="600")
     _axes(root, frame, ticks)
     for one in reversed(series):
         _band(root, frame, one)
