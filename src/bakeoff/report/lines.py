@@ -231,7 +231,7 @@ def _labels(root: Element, frame: Frame, series: list[Series]) -> None:
         group, colour = draw.of_series(root, one.label), COLOURS[one.style]
         x = frame.x(one.points[-1].x) + 7
         draw.path(group, f"M{x:.1f} {y:.1f}L{left - 10} {place:.1f}H{left - 4}", colour, 0.8, opacity="0.65")
-        name = draw.fitted(one.label, frame.right - 18 + draw.LETTER * frame.font, frame.font)
+        name = draw.fitted(one.label, frame.right - 18, frame.font)
         draw.text(group, left, place + frame.font * 0.35, name, colour, weight="600" if one.style == 0 else "")
 
 
