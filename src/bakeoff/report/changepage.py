@@ -46,7 +46,7 @@ def html(found: Changes) -> str:
 def markdown(found: Changes) -> str:
     """The comparison for a merge request or a wiki."""
     old, new = found.old, found.new
-    parts = [f"# {escape(found.title)}: two runs", f"Before: {escape(_run(old))}. After: {escape(_run(new))}."]
+    parts = [f"# Two runs: {escape(found.title)}", f"Before: {escape(_run(old))}. After: {escape(_run(new))}."]
     parts.append("\n".join(f"* {escape(line)}" for line in changes.sentences(found)))
     for one in changes.tables(found):
         parts.append(f"## {escape(one.metric.title)}{escape(one.unit)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -142,12 +143,12 @@ def method(analysis: Analysis) -> list[tuple[str, str]]:
         "fixed": "as written",
     }
     found = [
-        ("Procedure", _flat({key: value for key, value in procedure.items() if value})),
+        ("Procedure", in_words({key: value for key, value in procedure.items() if value})),
         ("Replications", f"{p.get('replications')} fresh starts of each system in each cell"),
         ("Warm-up", f"{p['warm_up']} trials of each cell are run first and left out" if p.get("warm_up") else ""),
         ("Order", f"{orders.get(str(p.get('order')), str(p.get('order')))}; seed {analysis.run['seed']}"),
         ("Place", PLACES.get(str(p.get("place")), "")),
-        ("A right answer", _flat(p.get("expect", {}))),
+        ("A right answer", in_words(p.get("expect", {}))),
         ("The same in all cells", ", ".join(f"{key} {value}" for key, value in rows.constants(analysis).items())),
         ("Intervals", "95%; medians by BCa bootstrap over replications, ratios by percentile bootstrap over blocks"),
         ("Tests", "t of logarithms below 4 pairs, rank sum below 10, else signed-rank; p corrected by Holm"),
@@ -157,18 +158,19 @@ def method(analysis: Analysis) -> list[tuple[str, str]]:
     return [(term, text) for term, text in found if text]
 
 
-def _flat(value: Any) -> str:
+def in_words(value: Any) -> str:
+    """Nested settings as one text; what is empty is left out."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_flat(v)}" for key, v in value.items() if v not in ({}, [], "", None))
+        return ", ".join(f"{key} {in_words(v)}" for key, v in value.items() if v not in ({}, [], "", None))
     if isinstance(value, list):
-        return ", ".join(f"({_flat(one)})" if isinstance(one, dict) else _flat(one) for one in value)
+        return ", ".join(f"({in_words(one)})" if isinstance(one, dict) else in_words(one) for one in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def host(analysis: Analysis) -> list[tuple[str, str]]:
-    """What the host is, as it said itself."""
+def host(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the host is, as it said itself, in words."""
     found = []
-    for key, value in analysis.host.items():
+    for key, value in facts.items():
         if value in (None, "", []):
             continue
         name = key.removesuffix("_bytes").replace("_", " ")
@@ -179,16 +181,16 @@ def host(analysis: Analysis) -> list[tuple[str, str]]:
         elif isinstance(value, bool):
             text = "yes" if value else "no"
         else:
-            text = _flat(value)
+            text = in_words(value)
         found.append((HOST_WORDS.get(name, name[:1].upper() + name[1:]), text))
     return found
 
 
 def versions(analysis: Analysis) -> list[tuple[str, str]]:
     """Versions of the lab, and of each system with its tools."""
-    found = [(str(name), _flat(version)) for name, version in analysis.versions.items() if version]
+    found = [(str(name), in_words(version)) for name, version in analysis.versions.items() if version]
     for system in analysis.systems:
-        tools = ", ".join(f"{tool} {_flat(version)}" for tool, version in system.tools.items())
+        tools = ", ".join(f"{tool} {in_words(version)}" for tool, version in system.tools.items())
         text = "; ".join(part for part in (system.version or "", tools) if part)
         found.append((system.name, text or ("unavailable" if system.status != "ready" else "no version stored")))
     return found
