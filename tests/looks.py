@@ -68,7 +68,8 @@ PALE = """() => {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let text = texts.nextNode(); text; text = texts.nextNode()) {
     const owner = text.parentElement;
-    if (!text.textContent.trim() || owner.closest('svg, script, style') || !owner.getBoundingClientRect().width) continue;
+    if (!text.textContent.trim() || owner.closest('svg, script, style')) continue;
+    if (!owner.getBoundingClientRect().width) continue;
     look(text.textContent, numbers(getComputedStyle(owner).color), ground(owner));
   }
   return [...found];

@@ -200,7 +200,8 @@ def spoken(store: Store, ratios: dict[str, float], systems: list[str]) -> str:
             "metrics": {"rate": {"unit": "1/s", "better": "higher", "result": "rate"}},
         }
     )  # fmt: skip
-    return "\n".join(analysis.sentences(analysis.analyse(analysis.load(store, made_runs.make(store, experiment, observe)))))
+    data = analysis.load(store, made_runs.make(store, experiment, observe))
+    return "\n".join(analysis.sentences(analysis.analyse(data)))
 
 
 def test_the_answer_puts_systems_together_by_what_is_settled(store: Store) -> None:

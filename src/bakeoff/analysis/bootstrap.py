@@ -12,6 +12,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Times = NDArray[np.uint8 | np.uint16]
 Statistic = Callable[[Vector], Vector]  # over the last axis
 
 LEVEL = 0.95
@@ -261,13 +262,13 @@ def _resampled_medians(data: bytes, seed: int, most: int | None) -> Vector:
     return np.asarray((ordered[low] + ordered[high]) / 2)
 
 
-def _middles_of_bytes(times: NDArray[np.uint8], order: Indices, most: int | None) -> list[NDArray[np.uint8]]:
+def _middles_of_bytes(times: Times, order: Indices, most: int | None) -> list[Times]:
     """The first and the second middle place of each resample, row by row: whole rows of bytes are added fastest."""
     n, many = len(times), times[:1, :most].shape[1]
     sums, under = np.zeros(many, dtype=np.uint8), np.empty(many, dtype=np.bool_)
     ones = under.view(np.uint8)
     middles = [np.uint8(middle) for middle in sorted({(n - 1) // 2, n // 2})]
-    found = [np.zeros(many, dtype=np.uint8) for _ in middles]
+    found: list[Times] = [np.zeros(many, dtype=np.uint8) for _ in middles]
     for place in order:
         np.add(sums, times[place, :most], out=sums)
         for middle, count in zip(middles, found, strict=True):
@@ -277,7 +278,7 @@ def _middles_of_bytes(times: NDArray[np.uint8], order: Indices, most: int | None
 
 
 @lru_cache(maxsize=4)
-def _times(n: int, seed: int) -> NDArray[np.uint8 | np.uint16]:
+def _times(n: int, seed: int) -> Times:
     """How often each of n values is in each resample, shape (n, draws)."""
     drawn = indices(n, seed)
     places = drawn + n * np.arange(len(drawn))[:, None]

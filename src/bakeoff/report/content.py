@@ -92,7 +92,9 @@ def _absent(found: list[Reference]) -> list[str]:
     for reason, of in by_reason.items():
         cells = list(dict.fromkeys(r.reason.removeprefix(NO_CELL) for r in of)) if reason == NO_CELL else []
         systems = ", ".join(dict.fromkeys(r.system for r in of))
-        lines.append(f"{numbers.count(len(of), 'figure')} of {systems} not set beside ours: {reason}{'; '.join(cells)}.")
+        lines.append(
+            f"{numbers.count(len(of), 'figure')} of {systems} not set beside ours: {reason}{'; '.join(cells)}."
+        )
     return lines
 
 
