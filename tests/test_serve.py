@@ -104,6 +104,18 @@ def test_steps_have_their_own_figures(lab: TestLab, ready: Any, place: str) -> N
     assert {row["metric"] for row in rows} >= {"ready_time", "stop_time", "latency_p999", "cpu_per_request", "load_cpu"}
 
 
+def test_rates_over_time_are_those_of_the_load(lab: TestLab) -> None:
+    """What is answered after a step or a warm-up, when nothing new is sent, is no rate of the load."""
+    slow = SERVER.replace("right = self.path", "time.sleep(0.04)\n        right = self.path")
+    short = {"load": PROCEDURE["load"] | {"duration": "250ms"}, "warm_up": {"at_least": "50ms", "at_most": "250ms"}}
+    make(lab, script=slow, steps=(8,), **short)
+    run(lab)
+    lines = lab.run("export", "last", "--table", "series", "--json").stdout.splitlines()
+    rates = [point for point in map(json.loads, lines) if point["metric"] == "rate"]
+    assert {point["labels"] for point in rates} == {"connections=8", "phase=warm-up"}
+    assert all(0 < point["t_s"] <= 0.25 and point["value"] <= 1.2 * 8 / 0.04 for point in rates)
+
+
 def test_a_step_without_connections_is_a_time_without_load_before_the_warm_up(lab: TestLab) -> None:
     make(lab, steps=(0, 2))
     rows = run(lab)

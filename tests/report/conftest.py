@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
 import made_runs
 import made_serving
+import made_wordy
 
 
 @dataclass(frozen=True)
@@ -55,5 +56,15 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
     folder = tmp_path_factory.mktemp("serving")
     opened = Store(f"sqlite:///{folder / 'store.db'}")
     run = made_serving.run(opened)
+    yield Written(opened, run, report.write(opened, [run], folder / "report"))
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def wordy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
+    """The report of a small run with long names and large figures."""
+    folder = tmp_path_factory.mktemp("wordy")
+    opened = Store(f"sqlite:///{folder / 'store.db'}")
+    run = made_wordy.run(opened)
     yield Written(opened, run, report.write(opened, [run], folder / "report"))
     opened.close()

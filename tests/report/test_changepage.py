@@ -19,6 +19,7 @@ from bakeoff.analysis.change import Changes, compare
 from bakeoff.report import changepage, changes
 from bakeoff.store import Store
 from bakeoff.store.store import Outcome
+from looks import complaints, open_all
 
 
 @pytest.fixture
@@ -47,6 +48,17 @@ def test_the_page_needs_no_network_and_has_every_part(found: Changes, tmp_path: 
         assert text in page
     assert elements.tags.count("svg") == len(found.changes) == 16
     assert "Elapsed: 2 slower, 2 same (of 4 comparisons)." in page and "bakeoff compare one two" in page
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_everything_can_be_read(browser: Any, found: Changes, tmp_path: Path, width: int, scheme: str) -> None:
+    page = browser.new_page()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    page.goto(changepage.write(found, tmp_path / "pages")["html"].as_uri())
+    open_all(page)
+    assert complaints(page) == {}
 
 
 def test_bars_lie_inside_their_drawing_and_margins_around_one(found: Changes) -> None:

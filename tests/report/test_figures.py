@@ -122,7 +122,8 @@ def test_page_of_many_cells(serving: Any) -> None:
     titles = [spec.title for spec in analysis.analyse(analysis.load(serving.store, serving.run)).figures]
     heads = re.findall(r"<h3>(.*?)</h3>", text)
     assert heads[: len(titles)] == titles
-    more = ["Right answers a second of every cell, times go", "Response time by percentile"]
+    cell = "workload hello, Keep-alive on, connections 50"
+    more = ["Right answers a second of every cell, times go", f"Response time by percentile: {cell}"]
     assert heads[len(titles) : len(titles) + 2] == more
     assert heads[len(titles) + 2 : 2 * len(titles) + 2] == titles
     assert len(text) < 1_500_000
@@ -177,3 +178,43 @@ def test_plain_numbers(value: float, text: str) -> None:
     from bakeoff.analysis import numbers
 
     assert numbers.plain(value) == text
+
+
+def spoken(store: Store, ratios: dict[str, float], systems: list[str]) -> str:
+    """The answer of a run of many cells in which each system has its ratio to `base`, for each factor's level."""
+    levels = [str(number) for number in range(14)]
+
+    def observe(trial: plan.Trial) -> Outcome:
+        outcome = Outcome("ok")
+        ratio = ratios.get(f"{trial.system} {trial.cell['size']}", ratios.get(trial.system, 1.0))
+        noise = 1 + trial.replication / 1000
+        if trial.system != "base" and ratio == 1.0:
+            noise = 1 + (-1) ** trial.replication * 0.2
+        outcome.observe("rate", "1/s", 1000.0 * ratio * noise)
+        return outcome
+
+    experiment = Experiment.model_validate(
+        {
+            "title": "T", "question": "Q?", "systems": ["base", *systems], "baseline": "base", "replications": 8,
+            "factors": {"size": {"levels": levels}}, "procedure": {"kind": "exec"},
+            "metrics": {"rate": {"unit": "1/s", "better": "higher", "result": "rate"}},
+        }
+    )  # fmt: skip
+    data = analysis.load(store, made_runs.make(store, experiment, observe))
+    return "\n".join(analysis.sentences(analysis.analyse(data)))
+
+
+def test_the_answer_puts_systems_together_by_what_is_settled(store: Store) -> None:
+    ratios = {"fast": 2.0, "partly 3": 1.5, "partly 4": 3.0, "mixed 1": 2.0, "mixed 2": 0.5}
+    lines = spoken(store, ratios, ["fast", "partly", "mixed", "alike"]).splitlines()
+    assert lines[0] == (
+        "Faster than base in each of the 14 cells of this run: fast (2.0 times, furthest at size 0). "
+        "“Times” compares rate with base's."
+    )
+    assert lines[1] == (
+        "Faster than base in some of them, not settled in the others: "
+        "partly (2 of 14: 1.5 to 3.0 times, furthest at size 4)."
+    )
+    assert lines[2].startswith("Differs from cell to cell against base: mixed (")
+    assert "faster in 1" in lines[2] and "slower in 1" in lines[2] and "0.50 to 2.0 times" in lines[2]
+    assert lines[3] == "Not settled against base in any cell: alike."

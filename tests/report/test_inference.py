@@ -8,12 +8,11 @@ from typing import Any
 
 import made_demands
 import pytest
-from test_browser import CLIPPED, OVERLAPS, browser, opened
+from test_browser import opened
 
 from bakeoff import report
 from bakeoff.store import Store
-
-__all__ = ["browser"]  # the fixture
+from looks import complaints, open_all
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +66,7 @@ def test_paper_ranks_and_scaling(paper: Any) -> None:
 @pytest.mark.parametrize("width", [390, 1200])
 def test_browser_shows_it_whole(browser: Any, demands: dict[str, Path], width: int, scheme: str) -> None:
     page, heard = opened(browser, demands["html"], width, scheme)
-    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(CLIPPED) == [] and page.evaluate(OVERLAPS) == []
+    open_all(page)
+    assert complaints(page) == {}
     assert heard == [demands["html"].as_uri()]
     page.close()

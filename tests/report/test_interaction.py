@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import made_runs
 import pytest
-from test_browser import ARGUMENTS, CHROMIUM
 
 from bakeoff import report
 from bakeoff.experiment import Experiment
@@ -25,18 +23,6 @@ EVIL = [
     "javascript:window.evil=1",
     "{{ 7 * 7 }}${7 * 7}<!--",
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """Debian's Chromium; a context has or has not script."""
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} is not installed")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS, headless=True)
-        yield opened
-        opened.close()
 
 
 def shown(chromium: Any, report: Path, width: int = 1200, script: bool = True) -> tuple[Any, list[str]]:

@@ -22,7 +22,7 @@ from bakeoff import analysis, report
 from bakeoff.analysis.findings import Analysis
 from bakeoff.experiment import Experiment
 from bakeoff.plan import Trial
-from bakeoff.report import draw, files, forest
+from bakeoff.report import content, draw, files, forest
 from bakeoff.store import Store
 from bakeoff.store.store import Outcome
 
@@ -239,3 +239,23 @@ def test_log_ticks(low: float, high: float, most: int) -> None:
     ticks = forest.log_ticks(low, high, most)
     assert 2 <= len(ticks) <= most + 1
     assert ticks == sorted(ticks) and low <= ticks[0] and ticks[-1] <= high
+
+
+def test_what_is_not_set_beside_ours_is_one_sentence_a_reason(store: Store) -> None:
+    names = ["a", "b"]
+    rows = [
+        {"target": system, "factors": f"f={level}", "metric": "elapsed", "unit": "s", "value": "1", "source": "Paper"}
+        for system in names
+        for level in ("8", "9")
+    ]
+    experiment = small(systems=names, baseline="a", factors={"f": {"levels": [1]}})
+    values = {("a", "f=1"): [1.0, 1.1, 1.2], ("b", "f=1"): [2.0, 2.1, 2.2]}
+    run = made_runs.make(store, experiment, made_runs.values(values), reference_rows=rows)
+    table = next(one for one in content.published(conclude(store, run)) if "times" not in one.title)
+    assert table.lines == []
+    assert table.left_out == ["4 figures of a, b not set beside ours: this run has no cell f=8; f=9."]
+
+
+def test_the_procedure_is_written_in_words() -> None:
+    written = {"kind": "serve", "send": [{"name": "", "path": "/a", "headers": {}}, {"path": "/b", "weight": 2.0}]}
+    assert content.in_words(written) == "kind serve, send (path /a), (path /b, weight 2)"

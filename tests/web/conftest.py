@@ -1,23 +1,14 @@
-"""Fixtures: a served store with known runs, and a browser."""
+"""Fixtures: a served store with known runs."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import made_runs
 import pytest
 from sites import Served, hostile_run, serving
 
 from bakeoff.store import Store
-
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -35,17 +26,3 @@ def site(made: Store) -> Iterator[Served]:
     """That store, served read-only."""
     with serving(made.url) as served:
         yield served
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Debian's Chromium with a profile of its own."""
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} is not installed")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as driver, tempfile.TemporaryDirectory() as profile:
-        opened = driver.chromium.launch_persistent_context(
-            profile, executable_path=str(CHROMIUM), args=ARGUMENTS, headless=True
-        )
-        yield opened
-        opened.close()

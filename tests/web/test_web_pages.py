@@ -13,6 +13,7 @@ from sqlalchemy import insert
 from bakeoff import report
 from bakeoff.store import Store, history
 from bakeoff.store.tables import runs
+from looks import complaints, open_all
 
 PATHS = ["/", "/runs", "/runs/hostile-1", "/runs/hostile-1?status=failed", "/runs/hostile-1/report", "/compare"]
 
@@ -116,19 +117,24 @@ def test_a_log_with_a_script_is_text(site: Served, made: Store, browser: Any) ->
         page.close()
 
 
-@pytest.mark.parametrize("width", [390, 1200])
-@pytest.mark.parametrize(
-    "path", ["/", "/runs", "/runs/paper-1", "/runs/hostile-1", "/compare?run=paper-1&run=hostile-1"]
-)
-def test_nothing_reaches_over_the_edge(site: Served, browser: Any, path: str, width: int) -> None:
-    page = browser.new_page()
+@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")])
+def test_everything_can_be_read(
+    site: Served, made: Store, chromium: Any, width: int, scheme: str, script: bool
+) -> None:
+    size = {"width": width, "height": 900}
+    context = chromium.new_context(viewport=size, color_scheme=scheme, java_script_enabled=script)
+    page = context.new_page()
     heard: list[str] = []
     page.on("console", lambda message: heard.append(message.text))
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(site.address.rstrip("/") + path)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    failed = next(row["id"] for row in made.trials("hostile-1") if row["status"] == "failed")
+    more = ["/runs?system=goroutines&text=paper", "/runs/paper-1", f"/runs/hostile-1/trials/{failed}"]
+    for path in [*PATHS, *more, "/compare?run=paper-1&run=hostile-1"]:
+        page.goto(site.address.rstrip("/") + path)
+        open_all(page)
+        assert complaints(page) == {}, path
     assert heard == []
-    page.close()
+    context.close()
 
 
 def test_pages_follow_the_colour_scheme(site: Served, browser: Any) -> None:

@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import made_runs
 import pytest
@@ -247,6 +248,16 @@ def test_a_damaged_opening_is_refused(pair: tuple[Served, dict[str, Any]], place
     body = json.dumps(opening).encode()
     answer = served.ask("PUT", "/ingest/new-1", body, Authorization=f"Bearer {TOKEN}")
     assert answer.status == 422, answer.text
+    assert [row["id"] for row in Store(served.url).runs()] == ["rich-1"]
+
+
+@pytest.mark.parametrize("name", ["..", ".", "../x", "/etc/x", "a\\b", "a b", "-out", "a\n"])
+def test_a_run_whose_name_is_a_path_is_refused(pair: tuple[Served, dict[str, Any]], name: str) -> None:
+    """A run's name becomes that of a folder when its report is written."""
+    served, data = pair
+    body = json.dumps(damaged(data["opening"], "run.id", name)).encode()
+    answer = served.ask("PUT", f"/ingest/{quote(name, safe='')}", body, Authorization=f"Bearer {TOKEN}")
+    assert answer.status in (404, 422), answer.text
     assert [row["id"] for row in Store(served.url).runs()] == ["rich-1"]
 
 

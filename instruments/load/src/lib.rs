@@ -33,6 +33,7 @@ pub mod errors;
 pub mod exchange;
 pub mod h2_connection;
 pub mod head;
+pub mod intervals;
 pub mod job;
 pub mod lane;
 pub mod limits;

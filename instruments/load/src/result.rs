@@ -90,7 +90,7 @@ impl Series {
     /// Adds an interval of so many nanoseconds that ends at `end`.
     pub fn push(&mut self, end: u64, length: u64, record: &Record, with_histogram: bool) {
         self.t_s.push(seconds(end));
-        self.rate.push(record.ok as f64 / seconds(length.max(1)));
+        self.rate.push(record.ok as f64 / seconds(length));
         self.p50_us.push(record.response.value_at_quantile(0.5));
         self.p99_us.push(record.response.value_at_quantile(0.99));
         self.errors.push(record.errors.total());

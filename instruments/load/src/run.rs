@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 
 use crate::backend::Backend;
 use crate::errors::CLASSES;
+use crate::intervals::Intervals;
 use crate::lane::{Gate, Lane};
 use crate::output::Output;
 use crate::plan::{Plan, Step};
@@ -105,13 +106,14 @@ fn collect(
 ) -> (Record, Series) {
     let mut total = Record::new();
     let mut series = Series::default();
+    let cut = Intervals::new(plan.job.interval.0, step.duration);
     let mut waiting: BTreeMap<u64, (usize, Record)> = BTreeMap::new();
     let mut close = |index: u64, record: &Record| {
-        // The last interval is as long as the step still lasts.
-        let start = index * plan.job.interval.0;
-        let end = (start + plan.job.interval.0).min(step.duration.max(start + 1));
-        output.progress(step, end, end - start, record);
-        series.push(end, end - start, record, plan.job.intervals);
+        let (start, end) = (cut.start(index), cut.end(index));
+        if start < step.duration || record.requests() > 0 {
+            output.progress(step, end, end - start, record);
+            series.push(end, end - start, record, plan.job.intervals);
+        }
         total.merge(record);
     };
     for interval in intervals {

@@ -7,6 +7,7 @@ use crate::arrivals::Arrivals;
 use crate::clock::MILLISECOND;
 use crate::errors::ErrorClass;
 pub use crate::exchange::{Exchange, Outcome, Summary, Times};
+use crate::intervals::Intervals;
 use crate::plan::{Plan, Step};
 use crate::random::Random;
 use crate::recorder::Record;
@@ -37,6 +38,7 @@ pub struct Worker {
     fill: Fill,
     known: Vec<KnownHead>,
     record: Box<Record>,
+    cut: Intervals,
     interval: u64,
     next_interval: u64,
     reports: Reports,
@@ -65,6 +67,7 @@ impl Worker {
             fill: Fill::new(thread, plan.threads, stream(2)),
             known: plan.templates.iter().map(|_| KnownHead::default()).collect(),
             record: reports.empty(),
+            cut: Intervals::new(plan.job.interval.0, step.duration),
             interval: 0,
             next_interval: times.measure,
             reports,
@@ -302,9 +305,8 @@ impl Worker {
             self.record.clear();
             self.usage_at_start = crate::usage::Usage::of_thread();
         }
-        let length = self.plan.job.interval.0;
-        self.interval = (now - self.times.measure) / length;
-        self.next_interval = self.times.measure + (self.interval + 1) * length;
+        self.interval = self.cut.at(now - self.times.measure);
+        self.next_interval = self.times.measure + self.cut.end(self.interval);
     }
 
     fn hand_over(&mut self) {

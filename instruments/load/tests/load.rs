@@ -152,8 +152,24 @@ fn steps_come_one_after_the_other() {
     assert_eq!(results.len(), 2);
     assert_eq!((&results[0]["connections"], &results[1]["connections"]), (&json!(1), &json!(3)));
     assert!(results[1]["histograms"]["latency_us"].as_str().unwrap().len() > 20);
-    assert_eq!(results[1]["series"]["histogram"].as_array().unwrap().len(), 1);
+    let points = |name: &str| results[1]["series"][name].as_array().unwrap().len();
+    assert_eq!(points("histogram"), points("t_s"));
     assert!(results.iter().all(|result| result["ok"].as_u64().unwrap() > 10));
+}
+
+#[test]
+fn rates_are_answers_over_the_length_of_their_interval_also_after_the_step() {
+    let server = Server::start();
+    let job = json!({
+        "url": server.url("/delay/150"), "connections": 2, "duration": 0.25, "interval": 0.1, "threads": 1,
+    });
+    let result = &measure(job)[0];
+    let numbers = |name: &str| -> Vec<f64> {
+        result["series"][name].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+    };
+    assert_eq!(numbers("t_s"), [0.1, 0.2, 0.25, 0.35], "{result}");
+    assert_eq!(numbers("rate"), [0.0, 20.0, 0.0, 20.0], "{result}");
+    assert_eq!(result["ok"], 4);
 }
 
 #[test]

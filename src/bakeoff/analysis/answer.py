@@ -92,10 +92,10 @@ def _one_cell(analysis: Analysis, c: Comparison) -> str:
 def _many_cells(analysis: Analysis, found: list[Comparison]) -> str:
     verdicts = Counter(c.verdict for c in found)
     least, most = min(found, key=_ratio), max(found, key=_ratio)
-    span = (
-        f"{number(least.ratio)} ({cell_name(least.group.cell)}) to {number(most.ratio)} "
-        f"({cell_name(most.group.cell)}) times {_thing(analysis, found[0])}"
-    )
+    low, high = number(least.ratio), number(most.ratio)
+    if low != high:
+        low = f"{low} ({cell_name(least.group.cell)}) to {high} ({cell_name(most.group.cell)})"
+    span = f"{low} times {_thing(analysis, found[0])}"
     mean = next((m for m in analysis.means if _same_family(m, found[0])), None)
     if mean is not None:
         figure, interval = _with_bounds(mean)
@@ -170,6 +170,8 @@ def _published(analysis: Analysis) -> str:
         )
         if verdicts[key]
     ]
+    if len(parts) == 1 and len(ratios) > 1:
+        return f"All {len(ratios):,} published ratios that can be set beside ours {parts[0].partition(' ')[2]}."
     return f"Of {count(len(ratios), 'published ratio')} that can be set beside ours, {', '.join(parts)}."
 
 

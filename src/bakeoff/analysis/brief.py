@@ -6,7 +6,7 @@ import math
 from collections import Counter
 
 from bakeoff.analysis.findings import Analysis, Cell, Comparison, FigureSpec
-from bakeoff.analysis.numbers import count, decimals, number
+from bakeoff.analysis.numbers import decimals, number
 from bakeoff.plan import cell_text
 
 GOOD, BAD = ("faster", "better", "higher"), ("slower", "worse", "lower")
@@ -34,16 +34,16 @@ def sentences(analysis: Analysis) -> list[str]:
     where = f"of “{spec.title}”" if spec.title else "of this run"
     each = "the one cell" if len(cells) == 1 else f"each of the {len(cells)} cells"
     lines: list[str] = []
-    for kind in [*GOOD, *BAD, "same", "some", "unsure"]:
+    for kind in [*GOOD, *BAD, "same", *(f"some {verdict}" for verdict in (*GOOD, *BAD)), "mixed", "unsure"]:
         if kind not in groups:
             continue
         texts = [_system(analysis, name, found[name], cells, kind) for name in groups[kind]]
         place = f"{each} {where}" if not lines else "each of them" if len(cells) > 1 else "it"
         heading = _heading(analysis, kind, place, "" if lines else f" {where}")
         lines.append(f"{heading}: {_listed(texts)}.")
-    lines[0] += (
-        f" The figures are the {analysis.metrics[analysis.primary].title.lower()}, times that of {analysis.baseline}."
-    )
+    if set(groups) - {"same", "unsure"}:
+        title = analysis.metrics[analysis.primary].title
+        lines[0] += f" “Times” compares {title[:1].lower()}{title[1:]} with {analysis.baseline}'s."
     return [*_passed_over(analysis, spec), *lines]
 
 
@@ -79,15 +79,21 @@ def _kind(compared: list[Comparison], cells: int) -> str:
     verdicts = {c.verdict for c in compared}
     if verdicts == {"unsure"}:
         return "unsure"
-    return next(iter(verdicts)) if len(verdicts) == 1 and len(compared) == cells else "some"
+    if len(verdicts) == 1 and len(compared) == cells:
+        return next(iter(verdicts))
+    sides = verdicts - {"unsure"}
+    side = next(iter(sides))
+    return f"some {side}" if len(sides) == 1 and side != "same" else "mixed"
 
 
 def _heading(analysis: Analysis, kind: str, place: str, where: str) -> str:
     if kind == "same":
         return f"The same as {analysis.baseline} within {number(analysis.equivalence * 100)}% in {place}"
-    if kind == "some":
+    if kind == "mixed":
+        return f"Differs from cell to cell against {analysis.baseline}{where}"
+    if kind.startswith("some "):
         cells = f"the cells{where}" if where else "them"
-        return f"Settled against {analysis.baseline} in only some of {cells}, or not alike in all"
+        return f"{kind[5:].capitalize()} than {analysis.baseline} in some of {cells}, not settled in the others"
     if kind == "unsure":
         return f"Not settled against {analysis.baseline} in any cell{where}"
     return f"{kind.capitalize()} than {analysis.baseline} in {place}"
@@ -96,17 +102,21 @@ def _heading(analysis: Analysis, kind: str, place: str, where: str) -> str:
 def _system(analysis: Analysis, system: str, compared: list[Comparison], cells: list[Cell], kind: str) -> str:
     if kind in ("same", "unsure"):
         return system
-    ratios = [c.ratio for c in compared if c.ratio is not None]
-    furthest = max(compared, key=lambda c: abs(math.log(c.ratio or 1.0)))
+    settled = [c for c in compared if c.verdict != "unsure"]
+    ratios = [c.ratio for c in settled if c.ratio is not None]
+    furthest = max(settled, key=lambda c: abs(math.log(c.ratio or 1.0)))
     least, most = min(ratios), max(ratios)
     span = _ratio(least) if _ratio(least) == _ratio(most) else f"{_ratio(least)} to {_ratio(most)}"
     place = _place(analysis, furthest.group.cell, cells)
-    said = [f"{span} times", *([f"furthest at {place}"] if place and len(compared) > 1 else [])]
-    if kind == "some":
-        verdicts = Counter(c.verdict for c in compared if c.verdict != "unsure")
-        parts = " and ".join(f"{verdict} in {many}" for verdict, many in verdicts.most_common())
-        said.insert(0, f"{parts} of {count(len(cells), 'cell')}")
-    return f"{system} ({', '.join(said)})"
+    said = f"{span} times"
+    if kind == "mixed":
+        verdicts = Counter(c.verdict for c in settled)
+        said = ", ".join(f"{verdict} in {many}" for verdict, many in verdicts.most_common()) + f": {said}"
+    elif kind.startswith("some "):
+        said = f"{len(settled)} of {len(cells)}: {said}"
+    if place and len(cells) > 1:
+        said += f", furthest at {place}" if len(settled) > 1 else f" at {place}"
+    return f"{system} ({said})"
 
 
 def _ratio(value: float) -> str:

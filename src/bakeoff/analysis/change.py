@@ -112,7 +112,7 @@ def compare(old: RunData, new: RunData, margin: float | None = None, metrics: li
             families[key[3], key[0]].append(changed(group, after, before, int(new.run["seed"])))
     changes = [c for family in families.values() for c in judge(family, infos[family[0].group.metric], margin)]
     if not changes:
-        raise BadInput(_nothing_shared(old, new, rows, [*sentences, *scaled.values()]), MEND)
+        raise BadInput(_nothing_shared(old, new, rows, [*sentences, *put_together(scaled)]), MEND)
     return Changes(
         experiment=str(new.run["experiment"]),
         title=new.experiment.title,
@@ -125,7 +125,7 @@ def compare(old: RunData, new: RunData, margin: float | None = None, metrics: li
         factors={name: new.experiment.factors[name].title or name for name in _factors(new)},
         changes=changes,
         unshared=unshared,
-        not_compared=[*sentences, *scaled.values()],
+        not_compared=[*sentences, *put_together(scaled)],
         differences=differences(old, new),
         other_machine=other_machine(old, new),
     )
@@ -233,16 +233,28 @@ def unlike_metrics(old: RunData, new: RunData, names: list[str]) -> tuple[set[st
 
 
 def unlike_cells(old: RunData, new: RunData, *rows: dict[Key, dict[str, Any]]) -> dict[str, str]:
-    """The cells of the same name with other parameters, such as a level that a profile scales; a sentence for each."""
+    """The cells of the same name with other parameters, such as a level that a profile scales, and what differs."""
     cells: dict[str, Cell] = {key[2]: row["cell"] for one in rows for key, row in one.items()}
     unlike = {}
     for text, cell in cells.items():
         before, after = (cell_parameters(data.experiment, data.parameters, cell) for data in (old, new))
         wrong = [name for name in before if name in after and before[name] != after[name]]
         if wrong:
-            values = ", ".join(f"{name} {before[name]} and {after[name]}" for name in wrong)
-            unlike[text] = f"the cell {text} is another one in each run ({values})"
+            unlike[text] = ", ".join(f"{name} {before[name]} and {after[name]}" for name in wrong)
     return unlike
+
+
+def put_together(unlike: dict[str, str]) -> list[str]:
+    """A sentence for all cells in which the same differs."""
+    by_what: dict[str, list[str]] = {}
+    for text, what in unlike.items():
+        by_what.setdefault(what, []).append(text)
+    return [
+        f"the cell {cells[0]} is another one in each run ({what})"
+        if len(cells) == 1
+        else f"{len(cells)} cells are others in each run ({what}): {'; '.join(cells)}"
+        for what, cells in by_what.items()
+    ]
 
 
 def left_out(data: RunData) -> list[LeftOut]:

@@ -10,7 +10,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from bakeoff.analysis import bootstrap, ranks
 from bakeoff.analysis.comparison import ALPHA
@@ -95,6 +94,8 @@ def _welch(new: Vector, old: Vector) -> float:
     """The two-sided p of Welch's test; of values without any spread it is 1 or 0."""
     if np.ptp(new) == 0 and np.ptp(old) == 0:
         return float(new[0] == old[0])
+    from scipy import stats  # a second to load, for what few runs need
+
     return float(stats.ttest_ind(new, old, equal_var=False).pvalue)
 
 

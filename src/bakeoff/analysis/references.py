@@ -255,7 +255,7 @@ def _ratio(figure: Published, blank: Reference, ours: Ours, cells: list[str], no
     else:
         return _several_ratio(figure, blank, ours, cells, note)
     if found is None or found.ratio is None or not figure.value:
-        return replace(blank, reason=f"we have no ratio of {figure.system} to {against} there")
+        return replace(blank, reason=f"we have no ratio to {against} there")
     return _sized_ratio(figure, blank, ours, _sized(found), note)
 
 
@@ -273,7 +273,7 @@ def _several_ratio(figure: Published, blank: Reference, ours: Ours, cells: list[
     compared = [c for key in keys if (c := ours.comparisons.get(key)) is not None and c.ratio is not None]
     found = several.ratio((c.ratio or 0.0, c.low, c.high) for c in compared)
     if found is None:
-        return replace(blank, reason=f"we have no ratio of {figure.system} to {figure.against} there")
+        return replace(blank, reason=f"we have no ratio to {figure.against} there")
     note = "; ".join(part for part in (f"ours is the geometric mean of {len(compared)} cells", note) if part)
     return _sized_ratio(figure, blank, ours, Size(*found), note)
 

@@ -99,19 +99,20 @@ class Serving:
         load = self.procedure.load.model_copy(update={"duration": f"{warm_up.at_most}s", "requests": None})
         if warm_up.connections is not None:
             load = load.model_copy(update={"connections": warm_up.connections})
+        times: list[float] = []
         rates: list[float] = []
         began = time.monotonic()
         settled = False
         loading = self.loading(load, first, interval=settling.INTERVAL)
         for event in loading:
-            if event["event"] == "progress":
+            if event["event"] == "progress" and event["t_s"] <= warm_up.at_most:  # then answers are only waited for
                 rates.append(event["rate"])
+                times.append(event["t_s"])
                 settled = settling.settled(rates)
                 if settled and time.monotonic() - began >= warm_up.at_least:
                     break
         loading.close()
         self.outcome.observe("warm_up_time", "s", time.monotonic() - began)
-        times = [settling.INTERVAL * (i + 1) for i in range(len(rates))]
         self.outcome.series.append(("rate", "1/s", {"phase": "warm-up"}, times, rates))
         if not settled and warm_up.at_most >= settling.LEAST * settling.INTERVAL:
             detail = f"the rate had not settled after {warm_up.at_most:g} s of warm-up"
@@ -165,8 +166,11 @@ class Serving:
                 outcome.histograms.append((name.removesuffix("_us"), "us", labels, data))
         series = result["series"]
         for name, unit, scale in (("rate", "1/s", 1.0), ("p99_us", "s", 1e-6)):
-            values = [value * scale for value in series[name]]
-            outcome.series.append((name.removesuffix("_us"), unit, labels, series["t_s"], values))
+            # After the step the answers still to come have a latency; their rate is not that of a load.
+            points = [(at, value * scale) for at, value in zip(series["t_s"], series[name], strict=True)
+                      if name != "rate" or at <= result["duration_s"]]  # fmt: skip
+            times, values = [at for at, _ in points], [value for _, value in points]
+            outcome.series.append((name.removesuffix("_us"), unit, labels, times, values))
         outcome.flags += [(flag["name"], flag["reason"], labels) for flag in result["flags"]]
         slim = {key: value for key, value in result.items() if key not in ("histograms", "series")}
         name = f"load {plan.cell_text(labels)}".strip() + ".json"

@@ -46,7 +46,7 @@ def html(found: Changes) -> str:
 def markdown(found: Changes) -> str:
     """The comparison for a merge request or a wiki."""
     old, new = found.old, found.new
-    parts = [f"# {escape(found.title)}: two runs", f"Before: {escape(_run(old))}. After: {escape(_run(new))}."]
+    parts = [f"# Two runs: {escape(found.title)}", f"Before: {escape(_run(old))}. After: {escape(_run(new))}."]
     parts.append("\n".join(f"* {escape(line)}" for line in changes.sentences(found)))
     for one in changes.tables(found):
         parts.append(f"## {escape(one.metric.title)}{escape(one.unit)}")
@@ -91,7 +91,7 @@ def terminal(found: Changes, every: bool = False) -> RenderableType:
         lines += [Text(""), shown]
     lines += [Text(f"{said}.", style="dim") for said in found.not_compared]
     lines += [
-        Text(f"lacking in {run}: {many} figures of {system} ({why})", style="dim")
+        Text(f"lacking in {run}: {many} figure{'' if many == '1' else 's'} of {system} ({why})", style="dim")
         for run, system, many, why in changes.unshared(found)
     ]
     return Group(*lines)

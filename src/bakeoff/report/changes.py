@@ -143,7 +143,11 @@ def sentences(found: Changes) -> list[str]:
 
 def _named(found: Changes, c: Change) -> str:
     cell = cell_title(found.factors, c.group.cell)
-    text = f"{c.ratio:.3g} times" if c.ratio else f"{numbers.number(c.old)} before, {numbers.number(c.new)} after"
+    text = (
+        f"{numbers.number(c.ratio)} times"
+        if c.ratio
+        else f"{numbers.number(c.old)} before, {numbers.number(c.new)} after"
+    )
     return f"{c.group.system}{f' at {cell}' if cell else ''} is {c.verdict}, {text}"
 
 

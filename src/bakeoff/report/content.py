@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -28,6 +28,7 @@ class PublishedTable:
     left_out: list[str]  # sentences
 
 
+NO_CELL = "this run has no cell "
 KINDS = ("ratio", "trend", "value")
 
 
@@ -36,7 +37,8 @@ def published(analysis: Analysis) -> list[PublishedTable]:
     groups: dict[str, list[Reference]] = {}
     for r in sorted(analysis.references, key=lambda r: KINDS.index(r.kind)):
         groups.setdefault(_quantity(analysis, r), []).append(r)
-    return [_published_table(title, found) for title, found in groups.items()]
+    tables = [_published_table(title, found) for title, found in groups.items()]
+    return sorted(tables, key=lambda table: not table.lines)
 
 
 def _quantity(analysis: Analysis, r: Reference) -> str:
@@ -49,7 +51,6 @@ def _quantity(analysis: Analysis, r: Reference) -> str:
 
 def _published_table(title: str, found: list[Reference]) -> PublishedTable:
     shown = [r for r in found if r.ours is not None][:MOST_ROWS]
-    absent = Counter(r.reason for r in found if r.ours is None)
     unit = next((r.unit for r in shown), "")
     first = unit.partition(" ")[0]
     scale = numbers.scale(first, [value for r in shown for value in (r.published, r.ours)])
@@ -77,8 +78,24 @@ def _published_table(title: str, found: list[Reference]) -> PublishedTable:
         ]
         for r, note in zip(shown, notes, strict=True)
     ]
-    why = [f"{numbers.count(many, 'figure')} not set beside ours: {reason}." for reason, many in absent.items()]
-    return PublishedTable(f"{title}, {label}" if label else title, notes[0] if same else "", heads, lines, why)
+    name = f"{title}, {label}" if label else title
+    return PublishedTable(name, notes[0] if same else "", heads, lines, _absent(found))
+
+
+def _absent(found: list[Reference]) -> list[str]:
+    """Why some cannot be set beside ours: a sentence a reason, with the systems that it is about."""
+    by_reason: dict[str, list[Reference]] = {}
+    for r in found:
+        if r.ours is None:
+            by_reason.setdefault(NO_CELL if r.reason.startswith(NO_CELL) else r.reason, []).append(r)
+    lines = []
+    for reason, of in by_reason.items():
+        cells = list(dict.fromkeys(r.reason.removeprefix(NO_CELL) for r in of)) if reason == NO_CELL else []
+        systems = ", ".join(dict.fromkeys(r.system for r in of))
+        lines.append(
+            f"{numbers.count(len(of), 'figure')} of {systems} not set beside ours: {reason}{'; '.join(cells)}."
+        )
+    return lines
 
 
 def validity(analysis: Analysis) -> list[str]:
@@ -128,12 +145,12 @@ def method(analysis: Analysis) -> list[tuple[str, str]]:
         "fixed": "as written",
     }
     found = [
-        ("Procedure", _flat({key: value for key, value in procedure.items() if value})),
+        ("Procedure", in_words({key: value for key, value in procedure.items() if value})),
         ("Replications", f"{p.get('replications')} fresh starts of each system in each cell"),
         ("Warm-up", f"{p['warm_up']} trials of each cell are run first and left out" if p.get("warm_up") else ""),
         ("Order", f"{orders.get(str(p.get('order')), str(p.get('order')))}; seed {analysis.run['seed']}"),
         ("Place", PLACES.get(str(p.get("place")), "")),
-        ("A right answer", _flat(p.get("expect", {}))),
+        ("A right answer", in_words(p.get("expect", {}))),
         ("The same in all cells", ", ".join(f"{key} {value}" for key, value in rows.constants(analysis).items())),
         ("Intervals", "95%; medians by BCa bootstrap over replications, ratios by percentile bootstrap over blocks"),
         ("Tests", "t of logarithms below 4 pairs, rank sum below 10, else signed-rank; p corrected by Holm"),
@@ -143,16 +160,19 @@ def method(analysis: Analysis) -> list[tuple[str, str]]:
     return [(term, text) for term, text in found if text]
 
 
-def _flat(value: Any) -> str:
+def in_words(value: Any) -> str:
+    """Nested settings as one text; what is empty is left out."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_flat(v)}" for key, v in value.items() if v not in ({}, None))
+        return ", ".join(f"{key} {in_words(v)}" for key, v in value.items() if v not in ({}, [], "", None))
+    if isinstance(value, list):
+        return ", ".join(f"({in_words(one)})" if isinstance(one, dict) else in_words(one) for one in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def host(analysis: Analysis) -> list[tuple[str, str]]:
-    """What the host is, as it said itself."""
+def host(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the host is, as it said itself, in words."""
     found = []
-    for key, value in analysis.host.items():
+    for key, value in facts.items():
         if value in (None, "", []):
             continue
         name = key.removesuffix("_bytes").replace("_", " ")
@@ -163,16 +183,16 @@ def host(analysis: Analysis) -> list[tuple[str, str]]:
         elif isinstance(value, bool):
             text = "yes" if value else "no"
         else:
-            text = _flat(value)
+            text = in_words(value)
         found.append((HOST_WORDS.get(name, name[:1].upper() + name[1:]), text))
     return found
 
 
 def versions(analysis: Analysis) -> list[tuple[str, str]]:
     """Versions of the lab, and of each system with its tools."""
-    found = [(str(name), _flat(version)) for name, version in analysis.versions.items() if version]
+    found = [(str(name), in_words(version)) for name, version in analysis.versions.items() if version]
     for system in analysis.systems:
-        tools = ", ".join(f"{tool} {_flat(version)}" for tool, version in system.tools.items())
+        tools = ", ".join(f"{tool} {in_words(version)}" for tool, version in system.tools.items())
         text = "; ".join(part for part in (system.version or "", tools) if part)
         found.append((system.name, text or ("unavailable" if system.status != "ready" else "no version stored")))
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from dataclasses import dataclass
 from xml.etree import ElementTree as Tree
 
@@ -16,6 +17,7 @@ from bakeoff.analysis import numbers
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 ALLOWED = {"svg", "g", "path", "rect", "text", "circle", "title"}
 LETTER = 0.56  # mean width of a letter, in font sizes
+WIDE = 0.62  # in a wide typeface, or in bold: texts that must be cut are cut for it
 INK, MUTED, RULE, BAND, ACCENT, PAGE = (
     f"var(--{name})" for name in ("ink", "muted", "rule", "band", "accent", "page")
 )  # fmt: skip
@@ -156,8 +158,17 @@ def width(said: str, font: float) -> float:
 
 def fitted(said: str, room: float, font: float) -> str:
     """The text, cut where it would be wider than the room."""
-    letters = int(room / (LETTER * font))
-    return said if len(said) <= letters else said[: max(letters - 1, 1)] + "…"
+    if width(said, font) <= room:
+        return said
+    letters = int(room / (WIDE * font))
+    return said[: max(letters - 1, 1)] + "…"
+
+
+def wrapped(said: str, room: float, font: float, most: int = 2) -> list[str]:
+    """The text in lines that fit the room; the last one is cut if there are more than `most`. Nothing is no line."""
+    found = textwrap.wrap(said, max(int(room / (WIDE * font)), 1))
+    rest = " ".join(found[most - 1 :])
+    return [*found[: most - 1], fitted(rest, room, font)] if rest else found
 
 
 def clean(said: str) -> str:

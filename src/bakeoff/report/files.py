@@ -25,9 +25,9 @@ def make(
 ) -> tuple[dict[str, Path], list[Analysis]]:
     """Writes report.html, report.md, and observations and summary as CSV and Parquet into the folder, which is made.
 
-    Runs of one experiment are joined; those of several experiments stand one after the other. docs/data.md says what
-    the columns are. A file of an earlier report that is not written again is removed. `reading` is one of the runs
-    that has been begun. Returns the paths by kind, and the analyses.
+    Runs of one experiment are joined; those of several experiments stand one after the other. A file of an earlier
+    report that is not written again is removed. `reading` is one of the runs that has been begun. Returns the paths
+    by kind, and the analyses.
     """
     data = analyses.load_joined(store, runs, reading)
     folder.mkdir(parents=True, exist_ok=True)

@@ -131,7 +131,11 @@ def chart(blocks: list[Block], axis: Axis, size: Size) -> str:
     for column, said in enumerate((axis.text, axis.second if size.wide and any(m.second for m in marks) else "")):
         if said:
             x = size.left + size.plot + 12 + column * size.column
-            draw.text(root, x, size.top - 6, said, MUTED)
+            room = size.right - 12 - column * size.column
+            if draw.width(said, size.font) * 1.1 > room:  # it may stand over the plot, but not be cut off
+                draw.text(root, x + room, size.top - 6, said, MUTED, anchor="end")
+            else:
+                draw.text(root, x, size.top - 6, said, MUTED)
     return draw.svg(root)
 
 

@@ -108,7 +108,7 @@ def chart(groups: list[Group], systems: list[str], width: int, font: int, corner
         width, len(bands) * (HEAD + LINE * len(systems) + 14), font, f"ratios of {', '.join(systems)} by {corner}"
     )
     for number, band in enumerate(bands):
-        _band(root, band, systems, number * (HEAD + LINE * len(systems) + 14.0), (left, column, font))
+        _band(root, band, systems, number * (HEAD + LINE * len(systems) + 14.0), (width, left, column, font))
     return draw.svg(root)
 
 
@@ -130,15 +130,14 @@ def _bands(groups: list[Group], fit: int, column: float, font: int) -> list[list
 
 
 def _band(
-    root: draw.Element, band: list[Group], systems: list[str], top: float, sizes: tuple[float, float, int]
+    root: draw.Element, band: list[Group], systems: list[str], top: float, sizes: tuple[int, float, float, int]
 ) -> None:
-    left, column, font = sizes
+    width, left, column, font = sizes
     x = left
     for name, row in zip(systems, range(len(systems)), strict=True):
         draw.text(root, 0, top + HEAD + LINE * (row + 0.5) + font * 0.35, draw.fitted(name, left - 6, font))
     for group in band:
-        room = max(len(group.heads) * column, draw.width(group.title, font))
-        draw.text(root, x, top + 12, draw.fitted(group.title, room + 8, font), weight="600")
+        draw.text(root, x, top + 12, draw.fitted(group.title, width - x, font), weight="600")
         for i, head in enumerate(group.heads):
             draw.text(root, x + column * (i + 0.5), top + HEAD - 8, head, MUTED, anchor="middle")
             for row, name in enumerate(systems):

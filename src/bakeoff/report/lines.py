@@ -117,15 +117,16 @@ def chart(series: list[Series], axes: Axes, size: tuple[int, int, int], title: s
     width, height, font = size
     ticks = draw.ticks(axes.low, axes.high, axes.y_log, 6 if height > 240 else 5)
     labels = max((len(s.label) for s in series if s.points), default=0)
+    heading = draw.wrapped(title, width * 0.88, font)
     frame = Frame(
         axes, width, height, font,
         left=int(12 + draw.LETTER * font * max((len(text) for _, text in ticks), default=1)),
         right=min(int(24 + draw.LETTER * font * labels), width // 2),
-        top=int((2.6 if title else 1.4) * font) + 8,
+        top=int((1.3 + 1.3 * len(heading)) * font) + 8,
     )  # fmt: skip
     root = draw.root(width, height, font, _words(series, axes, title))
-    if title:
-        draw.text(root, 0, font, draw.fitted(title, width * 0.88, font), weight="600")
+    for row, said in enumerate(heading):
+        draw.text(root, 0, font * (1 + 1.3 * row), said, weight="600")
     _axes(root, frame, ticks)
     for one in reversed(series):
         _band(root, frame, one)
@@ -230,7 +231,7 @@ def _labels(root: Element, frame: Frame, series: list[Series]) -> None:
         group, colour = draw.of_series(root, one.label), COLOURS[one.style]
         x = frame.x(one.points[-1].x) + 7
         draw.path(group, f"M{x:.1f} {y:.1f}L{left - 10} {place:.1f}H{left - 4}", colour, 0.8, opacity="0.65")
-        name = draw.fitted(one.label, frame.right - 18 + draw.LETTER * frame.font, frame.font)
+        name = draw.fitted(one.label, frame.right - 18, frame.font)
         draw.text(group, left, place + frame.font * 0.35, name, colour, weight="600" if one.style == 0 else "")
 
 

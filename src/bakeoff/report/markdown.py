@@ -46,7 +46,7 @@ def text(analysis: Analysis) -> str:
         ]
         parts.append(grid(heads, out, "llrll"))
     parts += ["## How it was measured", _terms(content.method(analysis))]
-    parts += ["## Host and versions", _terms(content.host(analysis) + content.versions(analysis))]
+    parts += ["## Host and versions", _terms(content.host(analysis.host) + content.versions(analysis))]
     commands = "\n".join(content.repeat(analysis))
     parts += ["## How to repeat it", f"```sh\n{commands}\n```"]
     when = content.moment(run["created_at"])

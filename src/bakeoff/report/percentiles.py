@@ -32,8 +32,9 @@ def figure(analysis: Analysis) -> Figure | None:
         chosen = [cells[max(range(len(cells)), key=lambda i: (sizes[i], i))]]
     shown = [s for cell in chosen for name in SHARES for s in _of(analysis, name, cell).values()]
     scale = numbers.scale("s", [s.median for s in shown])
+    one = _name(analysis, chosen[0]) if len(chosen) == 1 else ""
     panels = [
-        (": ".join(part for part in (title, _name(analysis, cell)) if part), series)
+        (": ".join(part for part in (title, "" if one else _name(analysis, cell)) if part), series)
         for cell in chosen
         for title, members in curves.parts(analysis, _systems(analysis, cell))
         if (series := [_series(analysis, cell, name, style, scale) for style, name in members])
@@ -47,7 +48,7 @@ def figure(analysis: Analysis) -> Figure | None:
     )
     big = len(panels) == 1
     return Figure(
-        title="Response time by percentile",
+        title="Response time by percentile" + (f": {one}" if one else ""),
         caption=(
             "Medians of each trial's own percentile over replications, with bands of 95% intervals; requests of "
             "several trials are never put together. The vertical axis is logarithmic; the horizontal one gives each "

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from bakeoff import flags as known_flags
+from bakeoff.report import content
 from bakeoff.store import Store, history
 from bakeoff.store.tables import artefacts, flags, host_facts, metrics, observations, runs, trials
 from bakeoff.web.guard import RAW_POLICY, REPORT_POLICY
@@ -43,7 +44,7 @@ def run(request: Request) -> HTMLResponse:
         about=described(row["experiment_yaml"]),
         progress=here.watch.look(row["id"]),
         systems=[_system(one) for one in here.store.systems(row["id"])],
-        host=_host(here.store, row["id"]),
+        host=content.host(_host(here.store, row["id"])),
         trials=_trials(here.store, row["id"], status, (number - 1) * ROWS),
         counts=known,
         status=status,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -62,11 +63,17 @@ def environment() -> Environment:
         "count": numbers.count,
         "cell_text": cell_text,
         "with_unit": with_unit,
+        "labels_text": labels_text,
         "shown_command": shown_command,
         "run_path": run_path,
         "query": urlencode,
     }
     return env
+
+
+def labels_text(labels: str) -> str:
+    """Stored labels as words, such as `part server, phase whole`."""
+    return ", ".join(f"{key} {value}" for key, value in json.loads(labels).items())
 
 
 def run_path(run: str) -> str:
