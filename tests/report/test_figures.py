@@ -205,8 +205,8 @@ def spoken(store: Store, ratios: dict[str, float], systems: list[str]) -> str:
 
 
 def test_the_answer_puts_systems_together_by_what_is_settled(store: Store) -> None:
-    ratios = {"fast": 2.0, "partly 3": 1.5, "partly 4": 3.0, "mixed 1": 2.0, "mixed 2": 0.5}
-    lines = spoken(store, ratios, ["fast", "partly", "mixed", "alike"]).splitlines()
+    ratios = {"fast": 2.0, "partly 3": 1.5, "partly 4": 3.0, "level 5": 1.0001, "mixed 1": 2.0, "mixed 2": 0.5}
+    lines = spoken(store, ratios, ["fast", "partly", "level", "mixed", "alike"]).splitlines()
     assert lines[0] == (
         "Faster than base in each of the 14 cells of this run: fast (2.0 times, furthest at size 0). "
         "“Times” compares rate with base's."
@@ -215,6 +215,9 @@ def test_the_answer_puts_systems_together_by_what_is_settled(store: Store) -> No
         "Faster than base in some of them, not settled in the others: "
         "partly (2 of 14: 1.5 to 3.0 times, furthest at size 4)."
     )
-    assert lines[2].startswith("Differs from cell to cell against base: mixed (")
-    assert "faster in 1" in lines[2] and "slower in 1" in lines[2] and "0.50 to 2.0 times" in lines[2]
-    assert lines[3] == "Not settled against base in any cell: alike."
+    assert (
+        lines[2] == "The same as base in some of them, not settled in the others: level (1 of 14: 1.0 times at size 5)."
+    )
+    assert lines[3].startswith("Differs from cell to cell against base: mixed (")
+    assert "faster in 1" in lines[3] and "slower in 1" in lines[3] and "0.50 to 2.0 times" in lines[3]
+    assert lines[4] == "Not settled against base in any cell: alike."

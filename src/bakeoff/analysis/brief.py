@@ -34,7 +34,7 @@ def sentences(analysis: Analysis) -> list[str]:
     where = f"of “{spec.title}”" if spec.title else "of this run"
     each = "the one cell" if len(cells) == 1 else f"each of the {len(cells)} cells"
     lines: list[str] = []
-    for kind in [*GOOD, *BAD, "same", *(f"some {verdict}" for verdict in (*GOOD, *BAD)), "mixed", "unsure"]:
+    for kind in [*GOOD, *BAD, "same", *(f"some {verdict}" for verdict in (*GOOD, *BAD, "same")), "mixed", "unsure"]:
         if kind not in groups:
             continue
         texts = [_system(analysis, name, found[name], cells, kind) for name in groups[kind]]
@@ -82,8 +82,7 @@ def _kind(compared: list[Comparison], cells: int) -> str:
     if len(verdicts) == 1 and len(compared) == cells:
         return next(iter(verdicts))
     sides = verdicts - {"unsure"}
-    side = next(iter(sides))
-    return f"some {side}" if len(sides) == 1 and side != "same" else "mixed"
+    return f"some {sides.pop()}" if len(sides) == 1 else "mixed"
 
 
 def _heading(analysis: Analysis, kind: str, place: str, where: str) -> str:
@@ -93,7 +92,12 @@ def _heading(analysis: Analysis, kind: str, place: str, where: str) -> str:
         return f"Differs from cell to cell against {analysis.baseline}{where}"
     if kind.startswith("some "):
         cells = f"the cells{where}" if where else "them"
-        return f"{kind[5:].capitalize()} than {analysis.baseline} in some of {cells}, not settled in the others"
+        side = (
+            f"The same as {analysis.baseline}"
+            if kind == "some same"
+            else f"{kind[5:].capitalize()} than {analysis.baseline}"
+        )
+        return f"{side} in some of {cells}, not settled in the others"
     if kind == "unsure":
         return f"Not settled against {analysis.baseline} in any cell{where}"
     return f"{kind.capitalize()} than {analysis.baseline} in {place}"
