@@ -271,30 +271,38 @@ class Analysis:
         return str(self.procedure.get("procedure", {}).get("kind", ""))
 
     @cached_property
+    def procedure_of(self) -> dict[str, str]:
+        """The procedure whose trials give a metric's figures: the main one if it observes the metric, else another."""
+        found: dict[str, str] = {}
+        for s in self.summaries:
+            if not s.group.labels and found.get(s.group.metric) != self.kind:
+                found[s.group.metric] = s.group.procedure
+        return found
+
+    @cached_property
     def summaries_of(self) -> dict[str, dict[tuple[str, str], Summary]]:
-        """The main procedure's summaries without labels, by metric, then by system and text of the cell."""
+        """The summaries without labels of each metric's procedure, by metric, then by system and text of the cell."""
         found: dict[str, dict[tuple[str, str], Summary]] = defaultdict(dict)
         for s in self.summaries:
-            if s.group.procedure == self.kind and not s.group.labels:
+            if s.group.procedure == self.procedure_of.get(s.group.metric) and not s.group.labels:
                 found[s.group.metric][s.group.system, cell_text(s.group.cell)] = s
         return dict(found)
 
     @cached_property
     def comparisons_of(self) -> dict[str, dict[tuple[str, str], Comparison]]:
-        """The main procedure's comparisons with the experiment's baseline, likewise."""
+        """The comparisons with the experiment's baseline, likewise."""
         found: dict[str, dict[tuple[str, str], Comparison]] = defaultdict(dict)
         for c in self.comparisons:
-            if c.group.procedure == self.kind and c.baseline == self.baseline:
+            if c.group.procedure == self.procedure_of.get(c.group.metric) and c.baseline == self.baseline:
                 found[c.group.metric][c.group.system, cell_text(c.group.cell)] = c
         return dict(found)
 
     @cached_property
-    def left_out_of(self) -> dict[str, list[LeftOut]]:
-        """What the main procedure left out, by system."""
-        found: dict[str, list[LeftOut]] = defaultdict(list)
+    def left_out_of(self) -> dict[tuple[str, str], list[LeftOut]]:
+        """What was left out, by procedure and system."""
+        found: dict[tuple[str, str], list[LeftOut]] = defaultdict(list)
         for one in self.left_out:
-            if one.procedure == self.kind:
-                found[one.system].append(one)
+            found[one.procedure, one.system].append(one)
         return dict(found)
 
     @cached_property

@@ -284,7 +284,9 @@ def _sized_ratio(figure: Published, blank: Reference, ours: Ours, size: Size, no
     direction = _sides_agree(value, size, ours.margin)
     ratio = (size.value or 0.0) / value if value else None
     placed = replace(blank, ours=size.value, low=size.low, high=size.high, ratio=ratio, reason=note)
-    equal = direction is True and _side(value, value, ours.margin) == 0
+    # What was counted once, such as calls, has no interval: then both are the same where both are within the margin.
+    alike = direction is True or (size.low is None and _side(size.value or 0, size.value or 0, ours.margin) == 0)
+    equal = alike and _side(value, value, ours.margin) == 0
     inside = figure.low is not None and figure.high is not None and figure.low <= (size.value or 0.0) <= figure.high
     return _concluded(placed, direction, equal or inside or _effects_agree(value, size))
 

@@ -24,6 +24,8 @@ def _figure(analysis: Analysis, data: RunData, sizes: distributions.Sizes, name:
     }
     if not found or analysis.kind == "build" or name not in analysis.metrics:
         return None
+    if any(s.group.cell for s in found.values()):  # a chart for each of them is the experiment's own to name
+        return None
     trials = distributions.trials(analysis, data, name, "build")
     scale = numbers.scale(analysis.metrics[name].unit, [max(s.median for s in found.values()) / 100])
     axis = forest.Axis(f"{title}{rows.unit_label(scale)}", log=False, zero=True, text=f"median{rows.unit_label(scale)}")

@@ -42,7 +42,8 @@ def figure(analysis: Analysis, data: RunData, spec: FigureSpec, sizes: Sizes, pu
     table = rows.table(analysis, spec.metric, spec)
     cells = [cell for cell, _ in table.cells]
     shown = {(row.system, cell_text(row.cell)) for row in table.rows if row.summary}
-    groups = {key: one for key, one in trials(analysis, data, spec.metric, analysis.kind).items() if key in shown}
+    procedure = analysis.procedure_of.get(spec.metric, analysis.kind)
+    groups = {key: one for key, one in trials(analysis, data, spec.metric, procedure).items() if key in shown}
     if not groups:
         said = "No trial in these cells has given a figure that counts."
         return Figure(spec.title, f"{spec.note} {said}".strip(), [], [])

@@ -63,7 +63,7 @@ def table(analysis: Analysis, metric: str, spec: FigureSpec | None = None) -> Ta
                 continue
             key = state.name, cell_text(cell)
             found = summaries.get(key)
-            why = "" if found else absence(analysis, state.name, cell)
+            why = "" if found else absence(analysis, metric, state.name, cell)
             if found or why:
                 rows.append(Row(state.name, cell, found, comparisons.get(key), published.get(key), why))
         if rows:
@@ -85,12 +85,13 @@ def cells_of(analysis: Analysis, metric: str) -> list[Cell]:
     return [found[text] for text in sorted(found, key=lambda text: (first[text], text))]
 
 
-def absence(analysis: Analysis, system: str, cell: Cell) -> str:
-    """Why a system has no figure in a cell; empty if it was never planned there."""
+def absence(analysis: Analysis, metric: str, system: str, cell: Cell) -> str:
+    """Why a system has no figure of a metric in a cell; empty if it was never planned there."""
     state = next(s for s in analysis.systems if s.name == system)
     if state.status != "ready":
         return f"unavailable: {state.reason or 'no reason is stored'}"
-    out = [one for one in analysis.left_out_of.get(system, []) if one.cell.items() <= cell.items()]
+    procedure = analysis.procedure_of.get(metric, analysis.kind)
+    out = [one for one in analysis.left_out_of.get((procedure, system), []) if one.cell.items() <= cell.items()]
     return "; ".join(f"{one.status}: {one.reason}" if one.reason else one.status for one in out[:2])
 
 
