@@ -10,7 +10,7 @@ import pytest
 from bakeoff import analysis, plan
 from bakeoff.analysis.data import RunData
 from bakeoff.experiment import Experiment
-from bakeoff.report import figures, markdown
+from bakeoff.report import figures, markdown, rows
 from bakeoff.store import Store
 from bakeoff.store.store import Outcome
 
@@ -76,3 +76,24 @@ def test_markdown_has_their_tables(data: RunData) -> None:
 def test_counts_without_an_interval_are_the_same_within_the_margin(data: RunData) -> None:
     verdicts = {r.cell: r.verdict for r in analysis.analyse(data).references}
     assert verdicts == {"level=full size=small": "reproduced", "level=full size=large": "not comparable"}
+
+
+def test_a_cell_does_not_tell_what_a_level_passes_on(store: Store) -> None:
+    def observe(trial: plan.Trial) -> Outcome:
+        outcome = Outcome("ok")
+        outcome.observe("execution", "s", 1.0 + trial.replication / 10)
+        return outcome
+
+    experiment = Experiment.model_validate(
+        {
+            "title": "T", "question": "Q?", "systems": ["a"], "replications": 1, "procedure": {"kind": "exec"},
+            "factors": {
+                "program": {"levels": {"fib": {"n": "{deep}"}, "split": {"n": "{lines}"}}},
+                "size": {"levels": {"small": {"deep": 5, "lines": 1000}, "large": {"deep": 35, "lines": 9000}}},
+            },
+            "metrics": {"execution": {"unit": "s"}}, "primary": "execution",
+        }
+    )  # fmt: skip
+    found = analysis.analyse(analysis.load(store, made_runs.make(store, experiment, observe)))
+    told = {rows.cell_title(found, cell) for cell in found.cells}
+    assert ("program fib, size large", "n 35") in told and ("program split, size small", "n 1,000") in told

@@ -259,6 +259,7 @@ class Analysis:
     requirements: list[Requirement] = field(default_factory=list)
     knees: list[Knee] = field(default_factory=list)
     assessment: list[Assessed] = field(default_factory=list)
+    passed_on: list[str] = field(default_factory=list)  # parameters that other levels hand on under names of their own
 
     @property
     def many(self) -> bool:

@@ -32,7 +32,7 @@ from bakeoff.analysis.data import RunData
 from bakeoff.analysis.derived import cell_parameters
 from bakeoff.analysis.findings import Analysis, Cell, Comparison, FigureSpec, GeometricMean, MetricInfo, Summary
 from bakeoff.analysis.results import Assessed
-from bakeoff.experiment import Experiment, Factor
+from bakeoff.experiment import PLACEHOLDER, Experiment, Factor
 from bakeoff.metrics import DERIVED, STANDARD
 from bakeoff.plan import cell_text, steps
 
@@ -127,8 +127,16 @@ def analyse(data: RunData) -> Analysis:
         requirements=judging.requirements(experiment.requirements, known, units, titles),
         knees=knees.knees(experiment.knees, known, levels, titles),
         assessment=_assessed(data, known, kinds, factors, marks),
+        passed_on=_passed_on(experiment),
         flags=exclusions.flag_counts(data.flags, data.trials, data.samples, list(experiment.step_factors)),
     )
+
+
+def _passed_on(experiment: Experiment) -> list[str]:
+    """The parameters that levels hand on under another name, such as `n: "{lines}"`: who reads `n` needs no `lines`."""
+    levels = [level for factor in experiment.factors.values() for level in factor.levels.values()]
+    texts = [str(value) for level in levels if isinstance(level, dict) for value in level.values()]
+    return sorted({name for text in texts for name in PLACEHOLDER.findall(text)})
 
 
 def _step_parameters(experiment: Experiment) -> frozenset[str]:

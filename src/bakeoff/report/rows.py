@@ -103,12 +103,11 @@ def metrics_with_tables(analysis: Analysis) -> list[str]:
 
 
 def cell_title(analysis: Analysis, cell: Cell) -> tuple[str, str]:
-    """A cell's name, and those of its parameters that differ between cells and that the name does not say."""
+    """A cell's name, and its parameters that differ between cells, save what the name says or another one passes on."""
     name = ", ".join(level if len(cell) == 1 else f"{analysis.factors[f]} {level}" for f, level in cell.items())
     settings = analysis.parameters.get(cell_text(cell), {})
-    more = {
-        key: value for key, value in settings.items() if cell.get(key) != str(value) and key not in analysis.constants
-    }
+    known = {*analysis.constants, *analysis.passed_on}
+    more = {key: value for key, value in settings.items() if cell.get(key) != str(value) and key not in known}
     return name or "all trials", ", ".join(f"{key} {_plain(value)}" for key, value in more.items())
 
 
