@@ -71,7 +71,8 @@ def test_windows_hold_what_was_used_in_them(bench: Bench) -> None:
     idle = service.phase("end")
     end = service.stop()
     assert work["cpu_s"] > 0.01 and work["cpu_s"] > 3 * idle["cpu_s"], (start, work, idle)
-    assert work["memory_now_bytes"] > 50_000 and work["processes"] >= 1, work
+    # A small native program has some ten pages of its own; its file may be charged to whoever read it first.
+    assert work["memory_now_bytes"] >= 4 * 4096 and work["processes"] >= 1, work
     assert end["cpu_s"] >= start["cpu_s"] + work["cpu_s"] + idle["cpu_s"] - 0.02, end
 
 
