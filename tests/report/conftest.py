@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,31 +40,28 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
+def written(factory: pytest.TempPathFactory, name: str, make: Callable[[Store], str]) -> Iterator[Written]:
+    """The report of a run that `make` puts into a store of its own."""
+    folder = factory.mktemp(name)
+    opened = Store(f"sqlite:///{folder / 'store.db'}")
+    run = make(opened)
+    yield Written(opened, run, report.write(opened, [run], folder / "report"))
+    opened.close()
+
+
 @pytest.fixture(scope="session")
 def paper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
     """The report of the paper's own raw times."""
-    folder = tmp_path_factory.mktemp("paper")
-    opened = Store(f"sqlite:///{folder / 'store.db'}")
-    run = made_runs.paper_run(opened)
-    yield Written(opened, run, report.write(opened, [run], folder / "report"))
-    opened.close()
+    yield from written(tmp_path_factory, "paper", made_runs.paper_run)
 
 
 @pytest.fixture(scope="session")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
     """The report of a made run with thirteen systems, four workloads and steps."""
-    folder = tmp_path_factory.mktemp("serving")
-    opened = Store(f"sqlite:///{folder / 'store.db'}")
-    run = made_serving.run(opened)
-    yield Written(opened, run, report.write(opened, [run], folder / "report"))
-    opened.close()
+    yield from written(tmp_path_factory, "serving", made_serving.run)
 
 
 @pytest.fixture(scope="session")
 def wordy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
     """The report of a small run with long names and large figures."""
-    folder = tmp_path_factory.mktemp("wordy")
-    opened = Store(f"sqlite:///{folder / 'store.db'}")
-    run = made_wordy.run(opened)
-    yield Written(opened, run, report.write(opened, [run], folder / "report"))
-    opened.close()
+    yield from written(tmp_path_factory, "wordy", made_wordy.run)

@@ -12,6 +12,7 @@ from bakeoff.plan import cell_text
 
 Cell = dict[str, str]
 
+NO_CELL = "this run has no cell "  # begins the reason of a published figure that no cell stands beside
 MANY = 12  # cells; with more, answers are put together and tables have levels in columns
 
 

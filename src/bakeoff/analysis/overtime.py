@@ -63,8 +63,7 @@ def lines(data: RunData, cell: Cell) -> list[Line]:
             of = str(rest.pop("phase", "step" if own else "trial"))
             if rest or (own and (not own.items() <= cell.items() or trial in flagged)):
                 continue
-            points = unpack(times), unpack(values)
-            found[system_of[trial], name, unit, of].append(_loaded(*points) if name == "rate" else points)
+            found[system_of[trial], name, unit, of].append((unpack(times), unpack(values)))
     counts = dict(known.select("system", "n").iter_rows())
     put = (_together(key, counts[key[0]], trials) for key, trials in found.items())
     return [line for line in put if line is not None]
@@ -74,13 +73,6 @@ def _flagged(data: RunData, cell: Cell) -> set[int]:
     """The trials whose step of this cell does not count."""
     here = [pl.col(name) == cell[name] for name in data.experiment.step_factors if name in cell]
     return set(data.flagged_steps.filter(*here)["trial"]) if here else set()
-
-
-def _loaded(times: Vector, rates: Vector) -> tuple[Vector, Vector]:
-    """A rate without the answers that came after the step: older runs hold them as intervals of one nanosecond."""
-    beyond = np.mod(times, times[0]) if len(times) else times
-    within = (beyond < 1e-10) | (beyond > 2e-9)
-    return times[within], rates[within]
 
 
 def _together(key: tuple[str, str, str, str], of_trials: int, trials: list[tuple[Vector, Vector]]) -> Line | None:

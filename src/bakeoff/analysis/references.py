@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from bakeoff.analysis import several, units
-from bakeoff.analysis.findings import Comparison, GeometricMean, Reference, Summary, Trend
+from bakeoff.analysis.findings import NO_CELL, Comparison, GeometricMean, Reference, Summary, Trend
 from bakeoff.analysis.published import Published, level_settings
 from bakeoff.plan import cell_text
 
@@ -160,7 +160,7 @@ def _cells(figure: Published, ours: Ours, source: Source) -> tuple[list[str], st
     pool = ours.elsewhere.get(figure.metric, ours.cells)
     matching = [text for text, cell in pool.items() if all(cell.get(k) == v for k, v in figure.where.items())]
     if not matching:
-        return f"this run has no cell {cell_text(dict(figure.where))}"
+        return f"{NO_CELL}{cell_text(dict(figure.where))}"
     lacking = [level for level in source.scales if not any(c.get(level[0]) == level[1] for c in pool.values())]
     if not figure.where and lacking:
         absent = ", ".join(f"{factor}={level}" for factor, level in sorted(lacking))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bakeoff.analysis import numbers
-from bakeoff.analysis.findings import Analysis, FlagCount, Reference
+from bakeoff.analysis.findings import NO_CELL, Analysis, FlagCount, Reference
 from bakeoff.report import rows
 
 MOST_ROWS = 400
@@ -28,7 +28,6 @@ class PublishedTable:
     left_out: list[str]  # sentences
 
 
-NO_CELL = "this run has no cell "
 KINDS = ("ratio", "trend", "value")
 
 
