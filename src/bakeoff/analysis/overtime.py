@@ -79,7 +79,9 @@ def _together(key: tuple[str, str, str, str], of_trials: int, trials: list[tuple
     """The trials at their k-th points, as long as half of them go on; None below two points."""
     system, metric, unit, of = key
     if metric == "cpu":  # the sum so far: its slope is how many CPUs were in use
-        trials = [(times[1:], np.diff(values) / np.diff(times)) for times, values in trials if len(times) > 1]
+        # A sum over living processes falls when some end, and then its slope says nothing.
+        rising = [(times, values) for times, values in trials if len(times) > 1 and np.all(np.diff(values) >= 0)]
+        trials = [(times[1:], np.diff(values) / np.diff(times)) for times, values in rising]
         unit = "CPUs"
     trials = [(times, values) for times, values in trials if len(times)]
     if not trials:
