@@ -80,10 +80,12 @@ impl<'a> Meter<'a> {
     /// Takes a sample.
     pub fn sample(&mut self, tree: &mut Tree) {
         let now_ns = clock::now_ns();
+        // Without a group the CPU time is a sum over processes, and reading many takes a while: the point lies in its middle.
+        let cpu_s = clock::seconds(tree.cpu_ns());
+        let at_ns = now_ns.midpoint(clock::now_ns());
         tree.look_inside();
         let (memory, processes) = self.look(tree);
-        let t_s = clock::seconds_between(self.start_ns, now_ns);
-        if self.series.add(t_s, clock::seconds(tree.cpu_ns()), memory, processes) {
+        if self.series.add(clock::seconds_between(self.start_ns, at_ns), cpu_s, memory, processes) {
             self.interval_ns *= 2;
         }
         // Samples keep to their grid; those that were missed are left out.

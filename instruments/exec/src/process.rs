@@ -151,6 +151,14 @@ pub fn tally_of(pid: i32) -> Option<Tally> {
     })
 }
 
+/// CPU time of a process, living or not yet waited for, with that of its children that it has waited for, in nanoseconds.
+pub fn cpu_ns_of(pid: i32) -> Option<u64> {
+    let stat = stat(pid)?;
+    let tick = tick_ns();
+    let own = clock_ns(pid).unwrap_or((stat.own_ticks.0 + stat.own_ticks.1) * tick);
+    Some(own + (stat.children_ticks.0 + stat.children_ticks.1) * tick)
+}
+
 fn switches_of(pid: i32) -> (u64, u64) {
     let (mut voluntary, mut involuntary) = (0, 0);
     for thread in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {

@@ -54,6 +54,8 @@ pub struct Tree<'a> {
     inside: BTreeMap<i32, Tally>,
     /// What the group had used before this tree.
     cpu_before_ns: u64,
+    /// The most that a sum over processes has shown.
+    cpu_seen_ns: u64,
     memory_kills_before: u64,
 }
 
@@ -69,6 +71,7 @@ impl<'a> Tree<'a> {
             childless: false,
             inside: BTreeMap::new(),
             cpu_before_ns: group.cpu().map_or(0, |cpu| cpu.total_ns),
+            cpu_seen_ns: 0,
             memory_kills_before: group.memory_kills(),
             group,
         }
@@ -121,15 +124,21 @@ impl<'a> Tree<'a> {
     /// All living processes of the tree: those in the group, and our descendants, wherever they have moved to.
     pub fn alive(&self) -> Vec<i32> {
         let mut found = self.group.pids();
-        let mut open = self.children();
-        while let Some(pid) = open.pop() {
-            open.extend(process::children_of(pid));
-            found.push(pid);
-        }
+        self.descend(|pid| found.push(pid));
         found.sort_unstable();
         found.dedup();
         found.retain(|&pid| process::stat(pid).is_some_and(|stat| !stat.is_dead()));
         found
+    }
+
+    /// Shows our descendants, living or not yet waited for, each before its children are looked up. So what a parent waits for
+    /// meanwhile is missed, and never seen twice: once as a process and once in its parent's account.
+    fn descend(&self, mut see: impl FnMut(i32)) {
+        let mut open = self.children();
+        while let Some(pid) = open.pop() {
+            see(pid);
+            open.extend(process::children_of(pid));
+        }
     }
 
     /// The living processes that are counted.
@@ -154,9 +163,7 @@ impl<'a> Tree<'a> {
             self.look_inside();
             tally = self.inside.values().fold(Tally::default(), |sum, one| sum.plus(one));
         } else if !self.childless {
-            for pid in self.alive() {
-                tally = tally.plus(&process::tally_of(pid).unwrap_or_default());
-            }
+            self.descend(|pid| tally = tally.plus(&process::tally_of(pid).unwrap_or_default()));
         }
         let Some(cpu) = cpu else { return tally };
         tally.cpu_ns = cpu.total_ns.saturating_sub(self.cpu_before_ns);
@@ -177,12 +184,16 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// CPU time so far in nanoseconds, as cheaply as can be told.
+    /// CPU time so far in nanoseconds, as cheaply as can be told. It never falls: a sum that has missed a process that ended just
+    /// then says no more than the sum before it.
     pub fn cpu_ns(&mut self) -> u64 {
-        match self.group.cpu() {
-            Some(cpu) => cpu.total_ns.saturating_sub(self.cpu_before_ns),
-            None => self.tally().cpu_ns,
+        if let Some(cpu) = self.group.cpu() {
+            return cpu.total_ns.saturating_sub(self.cpu_before_ns);
         }
+        let mut sum = self.reaped.cpu_ns;
+        self.descend(|pid| sum += process::cpu_ns_of(pid).unwrap_or_default());
+        self.cpu_seen_ns = self.cpu_seen_ns.max(sum);
+        self.cpu_seen_ns
     }
 
     /// Whether the kernel has killed something in the tree because the memory limit was reached.

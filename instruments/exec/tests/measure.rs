@@ -84,6 +84,27 @@ fn the_series_grows() {
 }
 
 #[test]
+fn the_series_keeps_what_has_ended() {
+    // First one that nobody waits for, while another lives on; then many that end and are waited for.
+    let unwaited = format!("{SUBJECT} burn 0.2 & exec sleep 0.6");
+    let many = format!("for _ in $(seq 30); do {SUBJECT} burn 0.01 & done; wait");
+    for mode in cgroup_modes() {
+        for script in [&unwaited, &many] {
+            let result = result(&["--cgroup", mode, "--sample", "5ms"], &["sh", "-c", script]);
+            let cpu: Vec<f64> = result["series"]["cpu_s"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|value| value.as_f64().unwrap())
+                .collect();
+            assert!(cpu.is_sorted(), "{mode}: {cpu:?}");
+            let last = *cpu.last().unwrap();
+            assert!(last > 0.1 && last <= number(&result, "cpu_s") + 0.02, "{mode}: {last} in {result}");
+        }
+    }
+}
+
+#[test]
 fn counters_count_or_say_why_not() {
     let result = result(&["--counters"], &[SUBJECT, "burn", "0.2"]);
     match &result["counters"] {
