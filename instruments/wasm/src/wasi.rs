@@ -85,6 +85,8 @@ macro_rules! result {
 macro_rules! define {
     ($($kind:ident $name:ident($($argument:ident: $type:ty),*);)*) => {
         /// The calls: each takes the host's state, the module's memory and the arguments, and gives the call's errno.
+        // WASI decides how many arguments a call has.
+        #[allow(clippy::too_many_arguments)]
         pub mod call {
             use super::*;
             $(

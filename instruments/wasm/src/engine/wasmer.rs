@@ -162,7 +162,7 @@ impl Instance for Running {
         let memory = self.owned.as_ref(&self.store).memory.clone();
         match memory {
             // SAFETY: the module does not run now, and the slice borrows this instance, so nothing else sees the memory.
-            Some(memory) => unsafe { bytes(&memory, &self.store) },
+            Some(memory) => unsafe { bytes(&memory, &mut self.store) },
             None => &mut [],
         }
     }
@@ -172,7 +172,7 @@ impl Instance for Running {
 ///
 /// # Safety
 /// Nothing else may use or grow the memory meanwhile.
-unsafe fn bytes<'a>(memory: &Memory, store: &'a impl wasmer::AsStoreRef) -> &'a mut [u8] {
+unsafe fn bytes<'a>(memory: &Memory, store: &'a mut impl wasmer::AsStoreRef) -> &'a mut [u8] {
     let view = memory.view(store);
     // SAFETY: the view says where the memory lies, and it stays there while nobody grows it, which the caller promises.
     unsafe { std::slice::from_raw_parts_mut(view.data_ptr(), view.data_size() as usize) }
@@ -216,8 +216,8 @@ fn wasi_call(store: &mut Store, owned: &FunctionEnv<Owned>, name: &str) -> Optio
                         store,
                         owned,
                         |mut caller: FunctionEnvMut<'_, Owned> $(, $argument: $type)*| -> Result<i32, RuntimeError> {
-                            let (owned, store) = caller.data_and_store_mut();
-                            let memory = memory(owned, &store)?;
+                            let (owned, mut store) = caller.data_and_store_mut();
+                            let memory = memory(owned, &mut store)?;
                             call::$name(&mut owned.host, memory $(, $argument)*)
                                 .map_err(|stop| RuntimeError::user(Box::new(stop)))
                         },
@@ -237,7 +237,7 @@ fn wasi_call(store: &mut Store, owned: &FunctionEnv<Owned>, name: &str) -> Optio
     for_each_call!(choose)
 }
 
-fn memory<'a>(owned: &Owned, store: &'a StoreMut<'_>) -> Result<&'a mut [u8], RuntimeError> {
+fn memory<'a>(owned: &Owned, store: &'a mut StoreMut<'_>) -> Result<&'a mut [u8], RuntimeError> {
     match &owned.memory {
         // SAFETY: the module waits for this call of its own, on this thread, and the call cannot grow the memory.
         Some(memory) => Ok(unsafe { bytes(memory, store) }),
