@@ -6,7 +6,8 @@
 //! with median 2 ms and sigma 0.5; `stop` 1 ms, and every 2 s nothing is answered for 200 ms. Sleeping has an error of its
 //! own, so the plan is not the truth: the truth is what it really did, for each request from the moment its last byte came into
 //! the socket (the kernel's timestamp of receipt, SO_TIMESTAMPNS of socket(7)) to the moment before its answer is
-//! written. So waiting for a stopped server is in it. `GET /truth` answers with its percentiles, in microseconds, and starts anew.
+//! written. So waiting for a stopped server is in it. `GET /truth` answers with its percentiles in
+//! microseconds, each as itself, the lowest and the highest value that is right, and starts anew.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,6 +21,8 @@ use bakeoff_load::random::Random;
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 /// The stop: how often, and how long.
 const STOP: (u64, u64) = (2_000_000, 200_000);
+/// A percentile is known as far as this share of its tail allows: a distribution with a jump has no single value at the jump.
+const EDGE: f64 = 0.02;
 
 /// The server's state; times are microseconds since its start.
 struct Server {
@@ -200,21 +203,18 @@ impl Server {
         }
     }
 
-    /// Answers with the delays there really were.
+    /// Answers with the delays there really were: percentiles, each with the lowest and the highest value that is right.
     fn tell(&mut self, index: usize) {
         self.delays.sort_unstable();
-        let at = |quantile: f64| {
-            let rank = (quantile * self.delays.len() as f64).ceil() as usize;
+        let at = |share: f64| {
+            let rank = (share * self.delays.len() as f64 - 1e-9).ceil() as usize;
             self.delays.get(rank.saturating_sub(1)).copied().unwrap_or(0)
         };
-        let body = format!(
-            "{{\"count\": {}, \"p50\": {}, \"p90\": {}, \"p99\": {}, \"p99.9\": {}}}",
-            self.delays.len(),
-            at(0.5),
-            at(0.9),
-            at(0.99),
-            at(0.999)
-        );
+        let told = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)].map(|(name, share)| {
+            let edge = (1.0 - share) * EDGE;
+            format!("\"{name}\": [{}, {}, {}]", at(share), at(share - edge), at(share + edge))
+        });
+        let body = format!("{{\"count\": {}, {}}}", self.delays.len(), told.join(", "));
         self.delays.clear();
         if let Some(stream) = &mut self.connections[index] {
             let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
