@@ -8,7 +8,8 @@ use crate::wasi::{self, call, for_each_call};
 use std::sync::Arc;
 use wasmi::errors::HostError;
 use wasmi::{
-    Caller, Config, Error, Extern, ExternType, Func, Linker, ResourceLimiter, Store, TypedFunc, Val,
+    Caller, CompilationMode, Config, Error, Extern, ExternType, Func, Linker, ResourceLimiter, Store,
+    TypedFunc, Val,
 };
 use wasmi_core::LimiterError;
 
@@ -21,9 +22,11 @@ pub struct Wasmi {
 }
 
 impl Wasmi {
-    /// The engine as Wasmi sets it up by itself, save for what `setup` asks.
+    /// The engine as Wasmi sets it up by itself, save for what `setup` asks and one thing: by itself it translates a function when it
+    /// is first called, which would be in the phases of the first replication, and in its fuel.
     pub fn new(setup: Setup) -> Self {
         let mut config = Config::default();
+        config.compilation_mode(CompilationMode::Eager);
         config.consume_fuel(setup.fuel);
         Self { engine: wasmi::Engine::new(&config), setup }
     }
