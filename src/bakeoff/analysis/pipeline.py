@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,12 @@ Compared = tuple[Comparison, Vector | None]  # with its resampled log ratios
 
 def analyse(data: RunData) -> Analysis:
     """What one run supports. The same stored run gives the same findings."""
+    with ThreadPoolExecutor(1) as beside:
+        return _analyse(data, beside)
+
+
+def _analyse(data: RunData, beside: ThreadPoolExecutor) -> Analysis:
+    """The same; the rankings are made beside all else, for NumPy draws and sorts without the interpreter."""
     experiment = data.experiment
     factors = [*experiment.cell_factors, *experiment.step_factors]
     kinds = metric_infos(experiment, data.samples)
@@ -52,11 +59,14 @@ def analyse(data: RunData) -> Analysis:
     figures = published.read(data.references, set(factors), set(kinds))
     marks = assessment.published(figures)
     figures = [figure for figure in figures if figure.metric != assessment.METRIC]
+    kind = experiment.procedure.kind
+    mine = (pl.col("metric") == experiment.main_metric) & (pl.col("labels") == "") & (pl.col("procedure") == kind)
+    rankings = beside.submit(
+        pairs.rankings, groups.filter(mine), factors, kinds[experiment.main_metric], experiment.equivalence, seed
+    )
     comparisons, means = _comparisons(groups, factors, experiment, kinds, figures, seed=seed)
     summaries = summary.summarise(groups, factors, seed)
     trends = trend.trends(groups, factors, parameters, experiment.main_metric, _step_parameters(experiment))
-    kind = experiment.procedure.kind
-    mine = (pl.col("metric") == experiment.main_metric) & (pl.col("labels") == "") & (pl.col("procedure") == kind)
     counted = data.samples.filter(mine & pl.col("counted"))
     steps_of = list(experiment.step_factors)
     order = {cell_text(cell): place for place, cell in enumerate(cells)}
@@ -112,7 +122,7 @@ def analyse(data: RunData) -> Analysis:
             for f in experiment.figures
         ],
         rankings=sorted(
-            pairs.rankings(groups.filter(mine), factors, kinds[experiment.main_metric], experiment.equivalence, seed),
+            rankings.result(),
             key=lambda ranking: order.get(cell_text(ranking.cell), len(cells)),
         ),
         variation=variation.allocate(counted, factors, steps_of, experiment.main_metric),
