@@ -18,7 +18,7 @@ from sites import Served, serving
 from sqlalchemy import update
 
 from bakeoff import host
-from bakeoff.store import Store
+from bakeoff.store import Store, history
 from bakeoff.store.store import Outcome
 from bakeoff.store.tables import host_facts, trials
 from bakeoff.web.events import event
@@ -127,6 +127,12 @@ def half_done(folder: Path) -> tuple[Store, str]:
         db.execute(update(trials).where(trials.c.position == 3).values(status="running", started_at=time.time() - 5))
     store.set_run(run, status="running", ended_at=None, pid=os.getpid(), pid_started=host.process_started(os.getpid()))
     return store, run
+
+
+def test_a_list_counts_the_trials_that_the_page_of_a_run_counts(tmp_path: Path) -> None:
+    store, _ = half_done(tmp_path)
+    (listed,) = history.page(store, history.Wanted(), 0, 10)
+    assert listed.trials == {"ok": 3, "planned": 41, "running": 1}, "builds are none of them"
 
 
 def test_a_run_of_another_machine_is_under_way_as_long_as_it_says_so(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ class Listed:
     created_at: float
     ended_at: float | None
     host: str = ""
-    trials: dict[str, int] = field(default_factory=dict)  # attempts by status
+    trials: dict[str, int] = field(default_factory=dict)  # attempts by status, without builds
     systems: list[str] = field(default_factory=list)
 
 
@@ -130,17 +130,23 @@ def _listed(store: Store, rows: Sequence[dict[str, Any]]) -> list[Listed]:
     systems: dict[str, list[str]] = {}
     t, s = trials.c, run_systems.c
     counting = select(t.run_id, t.status, func.count()).where(t.run_id.in_(ids)).group_by(t.run_id, t.status)
+    builds = counting.where(t.position < 0)  # apart: each of the two counts has an index
     naming = select(s.run_id, s.system).where(s.run_id.in_(ids)).order_by(s.system)
     of_hosts = select(host_facts.c.run_id, HOSTNAME).where(host_facts.c.run_id.in_(ids), *_of_runs())
     with store.engine.connect() as db:
         for run, status, many in db.execute(counting):
             counted.setdefault(run, {})[status] = many
+        for run, status, many in db.execute(builds):
+            counted[run][status] -= many
         for run, system in db.execute(naming):
             systems.setdefault(run, []).append(system)
         hosts = {run: host or "" for run, host in db.execute(of_hosts)}
     return [
         Listed(
-            **row, host=hosts.get(row["id"], ""), trials=counted.get(row["id"], {}), systems=systems.get(row["id"], [])
+            **row,
+            host=hosts.get(row["id"], ""),
+            trials={status: many for status, many in counted.get(row["id"], {}).items() if many},
+            systems=systems.get(row["id"], []),
         )
         for row in rows
     ]
