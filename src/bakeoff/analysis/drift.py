@@ -21,9 +21,10 @@ def drift(
 ) -> Drift | None:
     """The drift of a metric's counted values, those of one procedure without labels.
 
-    `started` says when each trial began. Each value is set over its cell's median; a trial of several steps counts
-    once, with the mean of its logarithms. The interval comes from leaving out one block after the other, so that
-    neighbouring trials may hang together. None below ten trials, or where a value is not above zero.
+    `started` says when each trial began, those of the samples among them. Each value is set over its cell's median; a
+    trial of several steps counts once, with the mean of its logarithms. The interval comes from leaving out one block
+    after the other, so that neighbouring trials may hang together. None below ten trials, or where a value is not above
+    zero.
     """
     if samples["trial"].n_unique() < FEWEST or (samples["value"] <= 0).any():
         return None
@@ -34,7 +35,9 @@ def drift(
     each = frame.filter(pl.col("n") > 1).select(*of_trial, "off")
     if steps:
         each = each.group_by(of_trial, maintain_order=True).agg(pl.col("off").mean())
-    each = each.join(started, on="trial", how="left").sort("started_at", "position", nulls_last=True)
+    started = started.sort("trial")  # a search in order takes a third of a join's time
+    times = started["started_at"].gather(started["trial"].search_sorted(each["trial"]))
+    each = each.with_columns(times).sort("started_at", "position", nulls_last=True)
     if len(each) < FEWEST:
         return None
     y, block = each["off"].to_numpy(), numbered(each, ["block"])
