@@ -134,7 +134,7 @@ def test_texts_with_brackets_are_no_markup(lab: TestLab) -> None:
 def test_what_cannot_be_had_is_a_row_and_the_rest_runs(lab: TestLab) -> None:
     lab.system("toolless", needs=["no-such-tool"])
     lab.system("versionless", version={"command": ["no-such-program-anywhere"]})
-    lab.system("told", unavailable="nobody sells it any more")
+    lab.system("told", unavailable="nobody sells it\n any more\n")
     lab.system("broken", build={"commands": [["sh", "-c", "echo the compiler is sad >&2; exit 1"]], "artefacts": ["x"]})
     (lab.root / "toolbox/old.yaml").write_text(
         "title: An old tool\norigin: {registry: host}\nleast: '999'\nversion: {command: [sh, -c, 'echo 1.2']}\n"

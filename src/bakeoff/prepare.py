@@ -74,7 +74,7 @@ def prepare(lab: Lab, name: str, *, install: bool, build: bool = True) -> Prepar
     common: dict[str, Any] = {"name": name, "system": system, "folder": folder}
     variant = name.partition(":")[2] or None
     if absent := system.unavailable or (variant and system.variants[variant].unavailable):
-        return Prepared(status="unavailable", reason=absent, **common)
+        return Prepared(status="unavailable", reason=" ".join(absent.split()), **common)
     platforms = {part: lab.platform(system.platform_of(part, variant)) for part in system.parts}
     needs = [*system.needs, *(need for each in platforms.values() for need in each.needs)]
     states = [_state(lab, need, install) for need in dict.fromkeys(needs)]
