@@ -182,6 +182,20 @@ def test_builds_are_cached_by_content_and_measured(lab: TestLab) -> None:
     assert len(builds) == 3, "two replications, and the one that preparing made"
 
 
+def test_a_compiler_finds_nothing_of_an_earlier_build(lab: TestLab) -> None:
+    """The folder of caches is not there yet: `mkdir` fails where something is, and where no folder is named."""
+    commands = [["sh", "-ec", 'mkdir "$XDG_CACHE_HOME"'], ["cp", "count.sh", "{out}/count.sh"]]
+    lab.system(
+        build={"commands": commands, "artefacts": ["count.sh"]},
+        parts={"main": {"command": ["sh", "{out}/count.sh", "{count}"]}},
+    )
+    lab.experiment(builds={"replications": 2}, replications=1)
+    status = run(lab)
+    assert outcomes(status) == {"plain": {"ok"}}
+    builds = [trial for trial in status["all_trials"] if trial["procedure"] == "build"]
+    assert len(builds) == 3, "two replications, and the one that preparing made"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupting_ends_cleanly_and_resume_finishes(lab: TestLab, number: int) -> None:
     lab.system(

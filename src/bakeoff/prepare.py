@@ -245,15 +245,18 @@ def combinations(described: Build, only: Mapping[str, str]) -> list[dict[str, Sc
 def _commands(
     described: Build, values: Mapping[str, Scalar], source: Path, paths: list[str], work: Path
 ) -> list[dict[str, Any]]:
-    """Runs the downloads and then the commands of one build; returns what the instrument says of the latter."""
+    """Runs the downloads and then the commands of one build; returns what the instrument says of the latter.
+
+    Downloads may use the user's caches, compilers may not: some keep one where XDG_CACHE_HOME says, without a switch.
+    """
     caches = {"GOCACHE": str(work / "gocache"), "CARGO_TARGET_DIR": str(work / "target")}
     env = toolbox.environment(paths) | CLEAN | caches | described.env
-    step: Callable[[Command], dict[str, Any]] = lambda command: _step(  # noqa: E731
-        substitute(command, values), source, env, described.timeout, work
+    step: Callable[[Command, dict[str, str]], dict[str, Any]] = lambda command, more: _step(  # noqa: E731
+        substitute(command, values), source, more | env, described.timeout, work
     )
     for command in described.fetch:
-        step(command)
-    return [step(command) for command in described.commands]
+        step(command, {})
+    return [step(command, {"XDG_CACHE_HOME": str(work / "cache")}) for command in described.commands]
 
 
 def _copy_sources(system: System, folder: Path, target: Path) -> Path:
