@@ -135,7 +135,7 @@ pub fn tally_of(pid: i32) -> Option<Tally> {
     let own = Tally {
         user_ns: stat.own_ticks.0 * tick,
         system_ns: stat.own_ticks.1 * tick,
-        cpu_ns: clock_ns(pid).unwrap_or((stat.own_ticks.0 + stat.own_ticks.1) * tick),
+        cpu_ns: own_ns(pid, &stat),
         ..Tally::default()
     };
     let (voluntary, involuntary) = switches_of(pid);
@@ -154,9 +154,11 @@ pub fn tally_of(pid: i32) -> Option<Tally> {
 /// CPU time of a process, living or not yet waited for, with that of its children that it has waited for, in nanoseconds.
 pub fn cpu_ns_of(pid: i32) -> Option<u64> {
     let stat = stat(pid)?;
-    let tick = tick_ns();
-    let own = clock_ns(pid).unwrap_or((stat.own_ticks.0 + stat.own_ticks.1) * tick);
-    Some(own + (stat.children_ticks.0 + stat.children_ticks.1) * tick)
+    Some(own_ns(pid, &stat) + (stat.children_ticks.0 + stat.children_ticks.1) * tick_ns())
+}
+
+fn own_ns(pid: i32, stat: &Stat) -> u64 {
+    clock_ns(pid).unwrap_or_else(|| (stat.own_ticks.0 + stat.own_ticks.1) * tick_ns())
 }
 
 fn switches_of(pid: i32) -> (u64, u64) {

@@ -9,7 +9,7 @@ use crate::process;
 use crate::tally::Tally;
 use bakeoff_share::clock;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -121,24 +121,28 @@ impl<'a> Tree<'a> {
         children
     }
 
-    /// All living processes of the tree: those in the group, and our descendants, wherever they have moved to.
+    /// All living processes of the tree.
     pub fn alive(&self) -> Vec<i32> {
-        let mut found = self.group.pids();
-        self.descend(|pid| found.push(pid));
+        let mut found = Vec::new();
+        self.each(|pid| found.push(pid));
         found.sort_unstable();
-        found.dedup();
         found.retain(|&pid| process::stat(pid).is_some_and(|stat| !stat.is_dead()));
         found
     }
 
-    /// Shows our descendants, living or not yet waited for, each before its children are looked up. So what a parent waits for
-    /// meanwhile is missed, and never seen twice: once as a process and once in its parent's account.
-    fn descend(&self, mut see: impl FnMut(i32)) {
+    /// Shows each process of the tree once, living or not yet waited for: our descendants, wherever they have moved to, and those in
+    /// the group. A parent comes before its children are looked up. So what it waits for meanwhile is missed, and never seen
+    /// twice: once as a process and once in its parent's account.
+    fn each(&self, mut see: impl FnMut(i32)) {
+        let mut seen = BTreeSet::new();
         let mut open = self.children();
         while let Some(pid) = open.pop() {
-            see(pid);
-            open.extend(process::children_of(pid));
+            if seen.insert(pid) {
+                see(pid);
+                open.extend(process::children_of(pid));
+            }
         }
+        self.group.pids().into_iter().filter(|&pid| seen.insert(pid)).for_each(see);
     }
 
     /// The living processes that are counted.
@@ -163,7 +167,7 @@ impl<'a> Tree<'a> {
             self.look_inside();
             tally = self.inside.values().fold(Tally::default(), |sum, one| sum.plus(one));
         } else if !self.childless {
-            self.descend(|pid| tally = tally.plus(&process::tally_of(pid).unwrap_or_default()));
+            self.each(|pid| tally = tally.plus(&process::tally_of(pid).unwrap_or_default()));
         }
         let Some(cpu) = cpu else { return tally };
         tally.cpu_ns = cpu.total_ns.saturating_sub(self.cpu_before_ns);
@@ -191,7 +195,7 @@ impl<'a> Tree<'a> {
             return cpu.total_ns.saturating_sub(self.cpu_before_ns);
         }
         let mut sum = self.reaped.cpu_ns;
-        self.descend(|pid| sum += process::cpu_ns_of(pid).unwrap_or_default());
+        self.each(|pid| sum += process::cpu_ns_of(pid).unwrap_or_default());
         self.cpu_seen_ns = self.cpu_seen_ns.max(sum);
         self.cpu_seen_ns
     }
